@@ -1,0 +1,157 @@
+"""The nouns that every room shares: severities, findings, reports. Data only; no behaviour beyond counting and ordering.
+
+The JSON contract (schema version 1) is a plain rendering of these classes; see ``report/json.py``.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Severity(enum.Enum):
+    """How bad a finding is. The order is info < warning < error."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+    @property
+    def rank(self) -> int:
+        """0 for info, 1 for warning, 2 for error."""
+        return ("info", "warning", "error").index(self.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A range in a template source. Lines and columns are 1-based and count code points; the end column is exclusive.
+
+    ``offset`` and ``end_offset`` are 0-based code-point offsets into the source after newline normalisation
+    (what ``Path.read_text`` gives).
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    offset: int
+    end_offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One defect, at one place, with the values that show it.
+
+    Scenarios with one cause are one finding: ``scenario`` names the first, ``evidence["scenarios"]`` lists all.
+    ``file`` is the path inside the snapshot (or as the user typed it), None where no file is to blame.
+    """
+
+    rule: str
+    name: str
+    severity: Severity
+    message: str
+    remedy: str
+    file: str | None = None
+    place: Place | None = None
+    scenario: str | None = None
+    evidence: dict[str, Any] = field(default_factory=dict)
+    fixable: bool = False
+    suppressed: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skipped:
+    """A rule that could not be asked, and why. Never the same as a pass."""
+
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The one-word answer for agentic RL loops; DESIGN.md lists the words."""
+
+    tito: str
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    patch: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemplateReport:
+    """What was found out about one chat template of a target."""
+
+    name: str
+    file: str | None
+    sha256: str
+    source: str
+    verdict: Verdict
+    prompt_fingerprint: str
+    capabilities: dict[str, Any]
+    findings: list[Finding]
+    skipped: list[Skipped]
+    checked: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetError:
+    """Why a target could not be checked at all."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetReport:
+    """What was found out about one target: its files by sha256, its templates, or the error that kept us out."""
+
+    target: str
+    kind: str
+    repo: str | None = None
+    revision: str | None = None
+    files: dict[str, str] = field(default_factory=dict)
+    templates: list[TemplateReport] = field(default_factory=list)
+    error: TargetError | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """Counts over a whole report. ``unchecked`` is the number of targets that could not be looked at."""
+
+    errors: int
+    warnings: int
+    infos: int
+    suppressed: int
+    skipped: int
+    templates: int
+    targets: int
+    unchecked: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Everything one run found out; the same object feeds every output format."""
+
+    profile: str
+    targets: list[TargetReport]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All findings of all templates, suppressed ones included, in report order."""
+        return [f for target in self.targets for template in target.templates for f in template.findings]
+
+    def summary(self) -> Summary:
+        """Count findings by severity (suppressed ones apart), skipped rules, templates, targets."""
+        live = [f for f in self.findings if f.suppressed is None]
+        by = {severity: sum(f.severity is severity for f in live) for severity in Severity}
+        templates = [template for target in self.targets for template in target.templates]
+        return Summary(
+            errors=by[Severity.ERROR],
+            warnings=by[Severity.WARNING],
+            infos=by[Severity.INFO],
+            suppressed=len(self.findings) - len(live),
+            skipped=sum(len(template.skipped) for template in templates),
+            templates=len(templates),
+            targets=len(self.targets),
+            unchecked=sum(target.error is not None for target in self.targets),
+        )

@@ -1,0 +1,63 @@
+"""The snapshot: the prompt-shaping files of one model at one revision, immutable, with their sha256."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from template_lint.target import Target
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemplateCopy:
+    """One chat template text as it lies in one file.
+
+    ``name`` is the name transformers gives it (``default``, ``tool_use``, ...). ``file`` is relative to the snapshot;
+    ``pointer`` is a JSON pointer into that file for an embedded template (``/chat_template``), None for a text file.
+    ``source`` is exactly the string that transformers hands to Jinja (CRLF -> LF in text files, BOM kept).
+    ``loader`` says who reads it: ``tokenizer`` or ``processor``.
+    """
+
+    name: str
+    source: str
+    file: str
+    pointer: str | None = None
+    loader: str = "tokenizer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerFiles:
+    """What is needed to build the tokenizer without transformers: the parsed config and the path of tokenizer.json.
+
+    ``folder`` holds all tokenizer files (for the AutoTokenizer fallback); it may be None for GGUF and single files.
+    """
+
+    tokenizer_json: Path | None
+    config: Mapping[str, Any]
+    folder: Path | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """One model at one revision.
+
+    ``templates`` are the templates in effect, in a fixed order (``default`` first); ``copies`` is every copy found, in
+    effect or not (TL003 compares them). ``selection_error`` says why transformers would find no template (TL001).
+    ``config`` is the parsed tokenizer_config.json ({} where there is none); ``special_tokens_map_json`` likewise.
+    ``stop_ids`` are the eos ids of generation_config.json. ``files`` maps relative path -> sha256 hex digest.
+    ``revision`` is a 40-hex commit for Hub snapshots.
+    """
+
+    target: Target
+    files: Mapping[str, str]
+    templates: tuple[TemplateCopy, ...]
+    copies: tuple[TemplateCopy, ...] = ()
+    selection_error: str | None = None
+    repo: str | None = None
+    revision: str | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    special_tokens_map_json: Mapping[str, Any] = field(default_factory=dict)
+    stop_ids: tuple[int, ...] = ()
+    tokenizer: TokenizerFiles | None = None

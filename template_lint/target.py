@@ -1,0 +1,70 @@
+"""What the user typed -> Target. Decides the kind only; opens nothing and reaches no network."""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from template_lint.errors import UsageError
+
+
+class TargetKind(enum.Enum):
+    """The kinds of the JSON contract."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    HUB = "hub"
+    GGUF = "gguf"
+    STDIN = "stdin"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """One thing to check. ``path`` is set for files, folders and GGUF; ``repo`` and ``revision`` for the Hub."""
+
+    text: str
+    kind: TargetKind
+    path: Path | None = None
+    repo: str | None = None
+    revision: str | None = None
+
+
+# The Hub's own rule for repository names: one optional owner, letters, digits, '.', '_' and '-', at most 96 characters.
+_REPO = re.compile(r"^(?P<repo>[\w][\w.-]*(?:/[\w.-]+)?)(?:@(?P<revision>[^\s@]+))?$", re.ASCII)
+
+
+def parse_target(text: str) -> Target:
+    """Turn one command-line word into a Target.
+
+    An existing path wins; else ``org/name[@revision]`` is a Hub repository; ``hf:`` says so explicitly; ``-`` is stdin.
+    Raises UsageError where none of these fits.
+    """
+    if text == "-":
+        return Target(text=text, kind=TargetKind.STDIN)
+    if text.startswith("hf:"):
+        return _hub(text, text[3:])
+    path = Path(text)
+    if path.is_dir():
+        return Target(text=text, kind=TargetKind.DIRECTORY, path=path)
+    if path.exists():
+        kind = TargetKind.GGUF if path.suffix.lower() == ".gguf" else TargetKind.FILE
+        return Target(text=text, kind=kind, path=path)
+    if "/" in text and not text.startswith(("/", "./", "../", "~")) and text.count("/") == 1 and not _looks_like_file(text):
+        return _hub(text, text)
+    raise UsageError(
+        f"no such file or folder: {text!r}. Give a template file, a model folder, a .gguf file, "
+        "org/name[@revision] for the Hub, or - for standard input."
+    )
+
+
+def _looks_like_file(text: str) -> bool:
+    return text.lower().endswith((".jinja", ".jinja2", ".j2", ".json", ".gguf"))
+
+
+def _hub(text: str, name: str) -> Target:
+    match = _REPO.match(name)
+    if match is None or len(match["repo"]) > 96 or ".." in name or "--" in match["repo"]:
+        raise UsageError(f"{text!r} is not a Hub repository name. Write org/name or org/name@revision.")
+    return Target(text=text, kind=TargetKind.HUB, repo=match["repo"], revision=match["revision"])
