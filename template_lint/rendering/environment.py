@@ -1,0 +1,149 @@
+"""The Jinja environment that apply_chat_template builds, per profile. Nothing more, nothing less.
+
+Source: transformers/utils/chat_template_utils.py of 4.57.6 and 5.24.0.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import jinja2
+import jinja2.ext
+from jinja2 import nodes
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedEnvironment
+from jinja2.utils import Namespace
+
+from template_lint.rendering.positions import PositionLexer
+from template_lint.rendering.profiles import Profile
+
+# One instant for every render, so that a template that prints the date gives the same prompt every day.
+PINNED_NOW = datetime.datetime(2026, 1, 15, 12, 30, 0)
+
+
+class GenerationTag(jinja2.ext.Extension):
+    """``{% generation %}``: marks what the model wrote. Spans are recorded while ``tracking`` is set."""
+
+    tags = {"generation"}  # noqa: RUF012  (Jinja's own class attribute)
+
+    def __init__(self, environment: jinja2.Environment) -> None:
+        super().__init__(environment)
+        self.tracking: tuple[list[str], list[tuple[int, int]]] | None = None
+        self.lazy = False
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        """Parse to a CallBlock, as transformers does, so that scoping is the same."""
+        lineno = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return nodes.CallBlock(self.call_method("_generation_support"), [], [], body).set_lineno(lineno)
+
+    @jinja2.pass_eval_context
+    def _generation_support(self, context: nodes.EvalContext, caller: Callable[[], str]) -> str:
+        text = caller()
+        if self.tracking is not None:
+            blocks, spans = self.tracking
+            if blocks or spans or not self.lazy:
+                start = sum(map(len, blocks))
+                spans.append((start, start + len(text)))
+        return text
+
+
+class _TemplateDict:
+    """The ``dict`` global from 5.23: callable, with ``fromkeys``, and nothing else of the type."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+        return dict(*args, **kwargs)
+
+    def fromkeys(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+        return dict.fromkeys(*args, **kwargs)
+
+
+class _TemplateNamespace(Namespace):
+    """The ``namespace`` global from 5.23: refuses names that begin with an underscore."""
+
+    def __init__(*args: Any, **kwargs: Any) -> None:
+        # Like Jinja's own: ``namespace(self=1)`` must work, so ``self`` is taken from args.
+        self, rest = args[0], args[1:]
+        attributes = dict(*rest, **kwargs)
+        for name in attributes:
+            _refuse_underscore(name)
+        Namespace.__init__(self, attributes)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        _refuse_underscore(name)
+        super().__setitem__(name, value)
+
+
+def _refuse_underscore(name: object) -> None:
+    if isinstance(name, str) and name.startswith("_"):
+        raise jinja2.exceptions.SecurityError(
+            f"a namespace cannot hold the attribute {name!r}: names that begin with an underscore are refused"
+        )
+
+
+def _raise_exception(message: Any) -> None:
+    raise jinja2.exceptions.TemplateError(message)
+
+
+def _tojson(
+    x: Any,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+class ChatEnvironment(ImmutableSandboxedEnvironment):
+    """The sandbox of apply_chat_template, with a lexer that keeps columns."""
+
+    clock: datetime.datetime
+
+    @property
+    def lexer(self) -> PositionLexer:
+        """The shared lexer: all chat environments have the same settings."""
+        return _lexer()
+
+
+@lru_cache(maxsize=1)
+def _lexer() -> PositionLexer:
+    return PositionLexer(SandboxedEnvironment(trim_blocks=True, lstrip_blocks=True))
+
+
+EnvironmentT = TypeVar("EnvironmentT", bound=ChatEnvironment)
+
+
+def make_environment(
+    profile: Profile, kind: type[EnvironmentT], *, clock: datetime.datetime = PINNED_NOW
+) -> EnvironmentT:
+    """A fresh environment of class ``kind`` for one template. ``clock`` is what ``strftime_now`` prints."""
+    environment = kind(
+        trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, jinja2.ext.loopcontrols]
+    )
+    environment.clock = clock
+
+    def strftime_now(format: str) -> str:
+        return environment.clock.strftime(format)
+
+    environment.filters["tojson"] = _tojson
+    environment.globals["raise_exception"] = _raise_exception
+    environment.globals["strftime_now"] = strftime_now
+    if profile.plain_data:
+        environment.globals["dict"] = _TemplateDict()
+        environment.globals["namespace"] = _TemplateNamespace
+    generation_tag(environment).lazy = profile.lazy_tracker
+    return environment
+
+
+def generation_tag(environment: jinja2.Environment) -> GenerationTag:
+    """The environment's generation extension."""
+    extension = environment.extensions[GenerationTag.identifier]
+    assert isinstance(extension, GenerationTag)
+    return extension
+
+

@@ -1,0 +1,104 @@
+"""Bounds on one render, inside the process that renders: processor time, memory, output size.
+
+Soft bounds raise RenderStopped in Python code. What does not return to Python (``9**9**9``) is ended by the kernel: a second
+timer kills the process, and the worker pool notices. So untrusted templates are rendered in a worker, never in the process
+that must survive. Costs two system calls a render.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+
+class RenderStopped(BaseException):
+    """A bound was reached. Not an Exception, so that nothing between the template and us can swallow it.
+
+    ``reason`` is ``time``, ``memory`` or ``output``.
+    """
+
+    def __init__(self, reason: str, limit: str) -> None:
+        super().__init__(f"stopped: {reason} limit of {limit}")
+        self.reason = reason
+        self.limit = limit
+
+
+SOFT_SECONDS = 2.0
+HARD_SECONDS = 5.0
+TEMPLATE_SECONDS = 20.0
+MEMORY_BYTES = 512 * 1024 * 1024
+OUTPUT_CHARACTERS = 8 * 1024 * 1024
+
+
+class Limits:
+    """The bounds of one template: each render has its own time, all renders together have ``TEMPLATE_SECONDS``.
+
+    Inert where the platform has no timers, off the main thread, and until ``arm_process`` was called.
+    """
+
+    armed = False
+
+    def __init__(self) -> None:
+        self._spent = 0.0
+
+    @contextlib.contextmanager
+    def render(self) -> Iterator[None]:
+        """Run one render within the bounds. Raises RenderStopped."""
+        if not Limits.armed:
+            yield
+            return
+        left = TEMPLATE_SECONDS - self._spent
+        if left <= 0:
+            raise RenderStopped("time", f"{TEMPLATE_SECONDS:g} s for all renders of one template")
+        started = time.process_time()
+        signal.setitimer(signal.ITIMER_VIRTUAL, HARD_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, min(SOFT_SECONDS, left))
+        try:
+            yield
+        except MemoryError:
+            raise RenderStopped("memory", f"{MEMORY_BYTES >> 20} MiB") from None
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            self._spent += time.process_time() - started
+
+
+def check_output(text: str) -> str:
+    """Refuse an output that no conversation of ours can justify. Raises RenderStopped."""
+    if len(text) > OUTPUT_CHARACTERS:
+        raise RenderStopped("output", f"{OUTPUT_CHARACTERS >> 20} Mi characters")
+    return text
+
+
+def arm_process() -> None:
+    """Make this process one that may be stopped: install the timer's handler and cap its memory.
+
+    Call it in a worker, on its main thread. Does nothing where the platform lacks timers or resource limits.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        return
+    signal.signal(signal.SIGPROF, _on_time)
+    signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
+    Limits.armed = True
+    if sys.platform == "linux":
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (_data_bytes() + MEMORY_BYTES, hard))
+
+
+def _on_time(_signal: int, _frame: Any) -> None:
+    raise RenderStopped("time", f"{SOFT_SECONDS:g} s of processor time for one render")
+
+
+def _data_bytes() -> int:
+    import resource
+    from pathlib import Path
+
+    pages = int(Path("/proc/self/statm").read_text().split()[5])
+    return pages * resource.getpagesize()

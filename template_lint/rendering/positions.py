@@ -1,0 +1,147 @@
+"""Columns for Jinja: a lexer that hands the parser line numbers which also know their offset, and the tokens of a source.
+
+Jinja nodes keep only a line. The parser copies ``token.lineno`` into each node untouched, so an int subclass travels along.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from jinja2 import Environment, nodes
+from jinja2.lexer import Lexer
+
+from template_lint.model import Place
+
+
+class Position(int):
+    """A 1-based line number that also carries the 0-based offset of its token in the normalised source."""
+
+    offset: int
+
+    def __new__(cls, line: int, offset: int) -> Position:
+        """Make a position; compares and prints as its line number."""
+        self = super().__new__(cls, line)
+        self.offset = offset
+        return self
+
+
+class SourceToken(NamedTuple):
+    """One lexer token: Jinja's kind (``name``, ``operator``, ``block_end`` ...), its text, and where it starts."""
+
+    kind: str
+    text: str
+    offset: int
+
+    @property
+    def end(self) -> int:
+        """Offset just after the token."""
+        return self.offset + len(self.text)
+
+
+def normalise_newlines(source: str) -> str:
+    """The text that Jinja's lexer really reads: ``\\r\\n`` and ``\\r`` become ``\\n``, one trailing newline goes."""
+    text = re.sub(r"\r\n|\r", "\n", source)
+    return text[:-1] if text.endswith("\n") else text
+
+
+class PositionLexer(Lexer):
+    """Jinja's lexer, unchanged but for the line numbers it yields."""
+
+    def tokeniter(
+        self, source: str, name: str | None, filename: str | None = None, state: str | None = None
+    ) -> Iterator[tuple[int, str, str]]:
+        """Yield Jinja's own (line, kind, text) triples, with the line as a Position."""
+        text = normalise_newlines(source)
+        cursor = 0
+        for line, kind, value in super().tokeniter(source, name, filename, state):
+            # What the lexer drops between two tokens is white space stripped before a tag, nothing else.
+            while not text.startswith(value, cursor):
+                cursor += 1
+            yield Position(line, cursor), kind, value
+            cursor += len(value)
+
+
+def tokens_of(environment: Environment, source: str) -> list[SourceToken]:
+    """Every token of a source that lexes, comments included, white space excluded."""
+    return [
+        SourceToken(kind, value, line.offset)
+        for line, kind, value in environment.lexer.tokeniter(source, None)
+        if kind != "whitespace" and isinstance(line, Position)
+    ]
+
+
+class SourceMap:
+    """Turns offsets into places and nodes into ranges. Works on the normalised source."""
+
+    def __init__(self, source: str, tokens: list[SourceToken]) -> None:
+        self.text = normalise_newlines(source)
+        self.tokens = tokens
+        self._starts = [token.offset for token in tokens]
+        self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    def line_column(self, offset: int) -> tuple[int, int]:
+        """1-based line and column of a 0-based offset."""
+        line = bisect_right(self._lines, offset)
+        return line, offset - self._lines[line - 1] + 1
+
+    def place(self, start: int, end: int) -> Place:
+        """The place of the half-open range [start, end)."""
+        line, column = self.line_column(start)
+        end_line, end_column = self.line_column(end)
+        return Place(
+            line=line, column=column, end_line=end_line, end_column=end_column, offset=start, end_offset=end
+        )
+
+    def token_index(self, offset: int) -> int:
+        """Index of the token that starts at or covers ``offset``."""
+        return max(bisect_right(self._starts, offset) - 1, 0)
+
+    def test_range(self, node: nodes.If) -> tuple[int, int]:
+        """Range of the condition of an ``if`` or ``elif``: what stands between the keyword and the end of the tag."""
+        index = self.token_index(offset_of(node))
+        if self.tokens[index].text in ("if", "elif"):
+            index += 1
+        start = self.tokens[index].offset
+        end = self.tokens[index].end
+        while index < len(self.tokens) and self.tokens[index].kind != "block_end":
+            end = self.tokens[index].end
+            index += 1
+        return start, end
+
+    def expression_range(self, node: nodes.Node) -> tuple[int, int]:
+        """Range of an expression: from the first token of the node or its descendants to the last one that belongs to it."""
+        offsets = [offset_of(node), *(offset_of(child) for child in node.find_all(nodes.Expr))]
+        offsets = [offset for offset in offsets if offset >= 0]
+        if not offsets:
+            return 0, 0
+        start = min(offsets)
+        return start, self._expression_end(start, max(offsets))
+
+    def _expression_end(self, start: int, last: int) -> int:
+        index = self.token_index(start)
+        depth = 0
+        end = self.tokens[index].end
+        while index < len(self.tokens):
+            token = self.tokens[index]
+            if token.kind in ("block_end", "variable_end"):
+                break
+            if token.text in ("(", "[", "{"):
+                depth += 1
+            elif token.text in (")", "]", "}"):
+                depth -= 1
+                if depth < 0:
+                    break
+            elif depth == 0 and token.offset > last and token.text in ("if", "else", ",", "and", "or", "~", "+", ":"):
+                break
+            end = token.end
+            index += 1
+        return end
+
+
+def offset_of(node: nodes.Node) -> int:
+    """Offset of a node's own token, or -1 for the one node kind that has none (``Operand``)."""
+    line = getattr(node, "lineno", None)
+    return line.offset if isinstance(line, Position) else -1

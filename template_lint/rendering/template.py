@@ -1,0 +1,152 @@
+"""One chat template: parsed once, compiled plain on first render, compiled again with tracing when somebody asks why."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import jinja2
+from jinja2 import nodes
+from jinja2.environment import Template
+
+from template_lint.rendering.environment import (
+    PINNED_NOW,
+    ChatEnvironment,
+    generation_tag,
+    make_environment,
+)
+from template_lint.rendering.limits import Limits, RenderStopped, check_output
+from template_lint.rendering.positions import SourceMap, tokens_of
+from template_lint.rendering.profiles import Profile
+from template_lint.rendering.trace import Site, Trace, TracingEnvironment, mark_sites
+
+
+class Outcome(NamedTuple):
+    """What a render gave: ``text``, or the class name and message of what it raised (and the template line, if known).
+
+    ``error`` is the exact exception class name (``TemplateError``, ``UndefinedError``, ``TypeError`` ...), or
+    ``RenderStopped`` where a bound was reached. ``refused`` is true for the template's own ``raise_exception``.
+    """
+
+    text: str | None
+    error: str | None = None
+    message: str = ""
+    line: int | None = None
+    refused: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is text."""
+        return self.text is not None
+
+
+class ChatTemplate:
+    """One chat template under one profile. Rendering is pure: the same context gives the same outcome."""
+
+    def __init__(self, source: str, profile: Profile, *, clock: datetime.datetime = PINNED_NOW) -> None:
+        self.source = source
+        self.profile = profile
+        self.limits = Limits()
+        self._clock = clock
+        self._environment = make_environment(profile, ChatEnvironment, clock=clock)
+
+    @cached_property
+    def tree(self) -> nodes.Template:
+        """The syntax tree; its nodes' ``lineno`` are Positions. Raises TemplateSyntaxError."""
+        return self._environment.parse(self.source)
+
+    @cached_property
+    def source_map(self) -> SourceMap:
+        """Offsets to places, for a source that lexes."""
+        return SourceMap(self.source, tokens_of(self._environment, self.source))
+
+    @property
+    def environment(self) -> ChatEnvironment:
+        """The plain environment: its filters, tests and globals are what a template may use."""
+        return self._environment
+
+    @cached_property
+    def _plain(self) -> Template:
+        with self.limits.render():
+            code = self._environment.compile(self.tree)
+            return Template.from_code(self._environment, code, self._environment.globals)
+
+    def render(self, context: Mapping[str, Any]) -> Outcome:
+        """Render with exactly these variables. Never raises for what a template does."""
+        try:
+            template = self._plain
+            with self.limits.render():
+                return Outcome(check_output("".join(template.root_render_func(template.new_context(dict(context))))))
+        except (Exception, RenderStopped) as error:
+            return self._failed(error, "_plain")
+
+    def render_with_spans(self, context: Mapping[str, Any]) -> tuple[Outcome, list[tuple[int, int]]]:
+        """Render, and give the ``{% generation %}`` spans as [start, end) offsets, as transformers computes them."""
+        blocks: list[str] = []
+        spans: list[tuple[int, int]] = []
+        tag = generation_tag(self._environment)
+        try:
+            template = self._plain
+            tag.tracking = blocks, spans
+            with self.limits.render():
+                # Not extend(): the generation tag looks at the blocks while they grow.
+                for block in template.root_render_func(template.new_context(dict(context))):
+                    blocks.append(block)  # noqa: PERF402
+                return Outcome(check_output("".join(blocks))), spans
+        except (Exception, RenderStopped) as error:
+            return self._failed(error, "_plain"), []
+        finally:
+            tag.tracking = None
+
+    @cached_property
+    def _traced(self) -> tuple[Template, TracingEnvironment, list[Site]]:
+        sites = mark_sites(self.tree, self.source_map)
+        environment = make_environment(self.profile, TracingEnvironment, clock=self._clock)
+        with self.limits.render():
+            code = environment.compile(self.tree)
+            return Template.from_code(environment, code, environment.globals), environment, sites
+
+    @property
+    def sites(self) -> list[Site]:
+        """Every traced place of the template; Branch and Segment refer to it by index."""
+        return self._traced[2]
+
+    def trace(self, context: Mapping[str, Any], trace: Trace | None = None) -> tuple[Outcome, Trace]:
+        """Render with the record of branches and pieces; with forced or suppressed occurrences, the counterfactual."""
+        trace = trace or Trace()
+        try:
+            template, environment, _ = self._traced
+            environment.trace = trace
+            environment.concat = trace.concat  # type: ignore[assignment]
+            with self.limits.render():
+                text = trace.concat(template.root_render_func(template.new_context(dict(context))))
+                trace.segments = text._segments  # type: ignore[attr-defined]
+                return Outcome(check_output("".join([segment.text for segment in trace.segments]))), trace
+        except (Exception, RenderStopped) as error:
+            return self._failed(error, "_traced"), trace
+
+    def _failed(self, error: BaseException, which: str) -> Outcome:
+        line = getattr(error, "lineno", None)
+        if line is None and which in self.__dict__:
+            template = self.__dict__[which]
+            line = _template_line(error, template if isinstance(template, Template) else template[0])
+        return Outcome(
+            None,
+            type(error).__name__,
+            str(error),
+            int(line) if line is not None else None,
+            type(error) is jinja2.exceptions.TemplateError,
+        )
+
+
+def _template_line(error: BaseException, template: Template) -> int | None:
+    # The innermost frame that runs compiled template code knows the line.
+    line = None
+    frame = error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename == "<template>":
+            line = template.get_corresponding_lineno(frame.tb_lineno)
+        frame = frame.tb_next
+    return line
