@@ -1,0 +1,34 @@
+"""Output formats. Every module here is one format with a function ``write``; what they share is in ``layout``.
+
+A format only writes to the stream it is given: choosing streams and files is the command line's business.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Protocol, TextIO, cast
+
+from template_lint.errors import UsageError
+from template_lint.model import Report
+from template_lint.report.layout.canvas import Canvas
+
+
+class Writer(Protocol):
+    """What a format module's ``write`` looks like."""
+
+    def __call__(self, report: Report, out: TextIO, *, canvas: Canvas) -> None:
+        """Write ``report`` to ``out``; ``canvas`` says how wide and colourful a text for people may be."""
+
+
+def formats() -> list[str]:
+    """Return the names of all formats, sorted."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
+
+
+def writer(name: str) -> Writer:
+    """Return the function that writes the format ``name``; raises UsageError for an unknown one."""
+    known = formats()
+    if name not in known:
+        raise UsageError(f"unknown output format {name!r}. Choose one of: {', '.join(known)}.")
+    return cast(Writer, importlib.import_module(f"{__name__}.{name}").write)

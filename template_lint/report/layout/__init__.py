@@ -1,0 +1,1 @@
+"""What the formats for human readers share: escaping, visual width, colour, excerpts. Knows nothing of commands."""

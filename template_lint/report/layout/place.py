@@ -1,0 +1,31 @@
+"""Where a finding is, written as a path that editors and terminals can follow."""
+
+from __future__ import annotations
+
+from template_lint.model import Finding, TargetReport, TemplateReport
+from template_lint.report.layout.escape import visible
+
+
+def path_of(target: TargetReport, file: str | None) -> str:
+    """Return the path of ``file``, which is relative to the target when that is a folder or a Hub repository."""
+    if target.kind == "stdin":
+        return "<stdin>"
+    if file is None or target.kind in ("file", "gguf"):
+        return visible(target.target)
+    return visible(f"{target.target.rstrip('/')}/{file}")
+
+
+def location(target: TargetReport, template: TemplateReport, finding: Finding) -> str:
+    """Return ``path:line:column``, or the path alone for a finding that no line is to blame for."""
+    path = path_of(target, finding.file or template.file)
+    if finding.place is None:
+        return path
+    return f"{path}:{finding.place.line}:{finding.place.column}"
+
+
+def title(target: TargetReport, template: TemplateReport) -> str:
+    """Return the name of a template for a headline: the target, and the template's own name where that is needed."""
+    label = "<stdin>" if target.kind == "stdin" else visible(target.target)
+    if len(target.templates) > 1 or template.name != "default":
+        label += f" [{visible(template.name)}]"
+    return label

@@ -1,0 +1,209 @@
+"""The report for a person at a terminal: the verdict first, then each finding with its cause, evidence and remedy.
+
+A handful of targets is told in full; of many, the clean ones are only counted and the others get a line per finding.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+from template_lint.model import Finding, Place, Report, Severity, TargetReport, TemplateReport, Verdict
+from template_lint.report.layout.canvas import Canvas
+from template_lint.report.layout.divergence import divergence
+from template_lint.report.layout.escape import visible, visible_cells
+from template_lint.report.layout.excerpt import excerpt
+from template_lint.report.layout.place import location, title
+from template_lint.report.layout.summary import counts, summary_line
+from template_lint.report.layout.width import head
+
+FULL_UP_TO = 20
+_SCENARIOS_SHOWN = 3
+
+_STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold blue"}
+_VERDICT = {
+    "stable": "stable for tool loops",
+    "stable-with-kwargs": "stable for tool loops with {kwargs}",
+    "breaks-on-user": "stable within a tool loop, a later user or system turn rewrites history",
+    "unstable": "unstable for tool loops",
+    "no-tools": "no tool support",
+    "unrenderable": "renders no conversation",
+}
+
+
+def write(report: Report, out: TextIO, *, canvas: Canvas) -> None:
+    """Write the whole report; its last line counts findings and what was hidden, skipped or not checked."""
+    lines = _full(report, canvas) if len(report.targets) <= FULL_UP_TO else _compact(report, canvas)
+    for line in lines:
+        out.write(line + "\n")
+
+
+def _full(report: Report, canvas: Canvas) -> Iterator[str]:
+    for target in report.targets:
+        if target.error is not None:
+            yield from _unchecked(target, canvas)
+            yield ""
+        for template in target.templates:
+            yield from _headline(target, template, report.profile if len(report.targets) == 1 else None, canvas)
+            yield from _findings(target, template, canvas)
+            yield from _skipped([template], canvas)
+            yield ""
+    yield from _summary(report, canvas)
+
+
+def _compact(report: Report, canvas: Canvas) -> Iterator[str]:
+    clean = 0
+    templates = []
+    for target in report.targets:
+        if target.error is not None:
+            yield from _unchecked(target, canvas)
+        for template in target.templates:
+            templates.append(template)
+            findings = [f for f in _live(template) if f.severity is not Severity.INFO]
+            if not findings:
+                clean += 1
+                continue
+            yield from _headline(target, template, None, canvas)
+            for finding in findings:
+                place = f"{finding.place.line}:{finding.place.column} " if finding.place else ""
+                label = f"  {finding.severity.value} {finding.rule} "
+                text = visible_cells(f"{place}{finding.name}: {finding.message}")
+                yield canvas.paint(label, _STYLE[finding.severity]) + head(text, canvas.width - len(label))
+    if clean:
+        noun = "template has" if clean == 1 else "templates have"
+        yield f"{canvas.paint('ok', 'bold green')}   {clean} {noun} no errors or warnings"
+    yield from _skipped(templates, canvas)
+    yield from _summary(report, canvas)
+
+
+def _live(template: TemplateReport) -> list[Finding]:
+    """Return the findings that nobody suppressed, worst first."""
+    return sorted((f for f in template.findings if f.suppressed is None), key=lambda f: -f.severity.rank)
+
+
+def _unchecked(target: TargetReport, canvas: Canvas) -> list[str]:
+    assert target.error is not None
+    text = f"{visible(target.target)}: {visible(target.error.message)}"
+    return canvas.hang("NOT CHECKED ", text, style="bold magenta", rest="  ")
+
+
+def _headline(target: TargetReport, template: TemplateReport, profile: str | None, canvas: Canvas) -> list[str]:
+    number = Counter(f.severity for f in _live(template))
+    text = f"{title(target, template)}  {_verdict(template.verdict)}: " + counts(
+        number[Severity.ERROR], number[Severity.WARNING], number[Severity.INFO]
+    )
+    if profile is not None:
+        text += f" (transformers {profile})"
+    label, style = "ok   ", "bold green"
+    if number[Severity.ERROR]:
+        label, style = "FAIL ", "bold red"
+    elif number[Severity.WARNING]:
+        label, style = "WARN ", "bold yellow"
+    lines = canvas.hang(label, text, style=style)
+    if template.verdict.patch is not None:
+        lines += canvas.hang("     ", f"training template that fixes it: {visible(template.verdict.patch)}")
+    return lines
+
+
+def _verdict(verdict: Verdict) -> str:
+    kwargs = ", ".join(f"{key}={_outcome(value)}" for key, value in sorted(verdict.kwargs.items()))
+    return visible(_VERDICT.get(verdict.tito, verdict.tito).replace("{kwargs}", kwargs))
+
+
+def _findings(target: TargetReport, template: TemplateReport, canvas: Canvas) -> Iterator[str]:
+    shown: set[Place] = set()
+    findings = _live(template)
+    for finding in findings:
+        if finding.severity is not Severity.INFO:
+            yield ""
+            yield from _finding(target, template, finding, shown, canvas)
+    infos = [finding for finding in findings if finding.severity is Severity.INFO]
+    if infos:
+        yield ""
+    for finding in infos:
+        place = f" ({finding.place.line}:{finding.place.column})" if finding.place else ""
+        label = f"info {finding.rule} "
+        yield from canvas.hang(
+            label, visible(f"{finding.name}: {finding.message}{place}"), style=_STYLE[finding.severity]
+        )
+
+
+def _finding(
+    target: TargetReport, template: TemplateReport, finding: Finding, shown: set[Place], canvas: Canvas
+) -> Iterator[str]:
+    label = f"{finding.severity.value} {finding.rule} "
+    yield from canvas.hang(
+        label, f"{finding.name}: {visible(finding.message)}", style=_STYLE[finding.severity], rest="  "
+    )
+    cause = finding.evidence.get("cause") or {}
+    note = _cause_note(cause)
+    if finding.place is not None:
+        where = location(target, template, finding)
+        if finding.place in shown:
+            yield from canvas.hang("  at ", f"{where} (shown above){'; ' if note else ''}{note}")
+        else:
+            shown.add(finding.place)
+            yield from canvas.hang("  at ", where)
+            yield from excerpt(template.source, finding.place, canvas, note=note, around=_around(finding))
+    elif cause.get("source"):
+        yield from canvas.hang("  cause ", f"{visible(str(cause['source']))} {note}".rstrip())
+    yield from divergence(finding.evidence, canvas)
+    scenarios = _scenarios(finding)
+    if scenarios:
+        yield from canvas.hang("  seen in: ", scenarios)
+    if finding.remedy:
+        yield from canvas.hang("  fix: ", visible(finding.remedy), style="bold green")
+
+
+def _around(finding: Finding) -> int:
+    """Give errors a line of context on each side; warnings make do with the line, so that a report fits a screen."""
+    return 1 if finding.severity is Severity.ERROR else 0
+
+
+def _cause_note(cause: dict[str, Any]) -> str:
+    """Say what the cause did in the two renders, and whether that is proven by counterfactual."""
+    if not cause:
+        return ""
+    kind = cause.get("kind")
+    if kind == "suspected" or not cause.get("proven"):
+        certainty = "suspected, not proven"
+    else:
+        certainty = "proven together with a second place" if kind == "pair" else "proven"
+    earlier, later = cause.get("outcome_earlier"), cause.get("outcome_later")
+    if earlier is None and later is None:
+        return f"output that changes: {certainty}" if kind == "output" else certainty
+    return f"outcome: {_outcome(earlier)} -> {_outcome(later)} ({certainty})"
+
+
+def _outcome(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "not reached" if value is None else visible(str(value))
+
+
+def _scenarios(finding: Finding) -> str:
+    names = finding.evidence.get("scenarios") or ([finding.scenario] if finding.scenario else [])
+    more = len(names) - _SCENARIOS_SHOWN
+    text = ", ".join(visible(str(name)) for name in names[:_SCENARIOS_SHOWN])
+    return f"{text}, +{more} more" if more > 0 else text
+
+
+def _skipped(templates: list[TemplateReport], canvas: Canvas) -> Iterator[str]:
+    """Group the rules that could not be asked by reason: one line each, however many templates share it."""
+    rules: dict[str, dict[str, None]] = {}
+    number: Counter[str] = Counter()
+    for template in templates:
+        for reason in {skipped.reason: None for skipped in template.skipped}:
+            number[reason] += 1
+        for skipped in template.skipped:
+            rules.setdefault(skipped.reason, {})[skipped.rule] = None
+    for reason, codes in rules.items():
+        where = f" in {number[reason]} of {len(templates)} templates" if len(templates) > 1 else ""
+        yield from canvas.hang("not checked: ", f"{', '.join(sorted(codes))} ({visible(reason)}){where}", rest="  ")
+
+
+def _summary(report: Report, canvas: Canvas) -> list[str]:
+    total = report.summary()
+    style = "bold red" if total.errors else "bold yellow" if total.warnings or total.unchecked else "bold green"
+    return [canvas.paint(line, style) for line in canvas.hang("", summary_line(report))]
