@@ -45,13 +45,18 @@ def parse_target(text: str) -> Target:
         return Target(text=text, kind=TargetKind.STDIN)
     if text.startswith("hf:"):
         return _hub(text, text[3:])
+    if not text.strip():
+        raise UsageError("the target is empty. Give a path, org/name[@revision], or - for standard input.")
     path = Path(text)
-    if path.is_dir():
-        return Target(text=text, kind=TargetKind.DIRECTORY, path=path)
-    if path.exists():
-        kind = TargetKind.GGUF if path.suffix.lower() == ".gguf" else TargetKind.FILE
-        return Target(text=text, kind=kind, path=path)
-    if "/" in text and not text.startswith(("/", "./", "../", "~")) and text.count("/") == 1 and not _looks_like_file(text):
+    try:
+        if path.is_dir():
+            return Target(text=text, kind=TargetKind.DIRECTORY, path=path)
+        if path.exists():
+            kind = TargetKind.GGUF if path.suffix.lower() == ".gguf" else TargetKind.FILE
+            return Target(text=text, kind=kind, path=path)
+    except OSError as error:
+        raise UsageError(f"cannot look at {text!r}: {error.strerror or error}. Check the path.") from None
+    if _may_be_hub(text):
         return _hub(text, text)
     raise UsageError(
         f"no such file or folder: {text!r}. Give a template file, a model folder, a .gguf file, "
@@ -59,8 +64,11 @@ def parse_target(text: str) -> Target:
     )
 
 
-def _looks_like_file(text: str) -> bool:
-    return text.lower().endswith((".jinja", ".jinja2", ".j2", ".json", ".gguf"))
+def _may_be_hub(text: str) -> bool:
+    """Whether a word that is no path can only mean the Hub; a revision may hold slashes (``refs/pr/1``)."""
+    repo = text.partition("@")[0]
+    is_path = repo.startswith((".", "/", "~")) or repo.lower().endswith((".jinja", ".jinja2", ".j2", ".json", ".gguf"))
+    return repo.count("/") == 1 and not is_path
 
 
 def _hub(text: str, name: str) -> Target:
