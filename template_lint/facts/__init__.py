@@ -1,0 +1,5 @@
+"""Everything known about one template, computed once, on demand, memoised. Rules and the TITO harness read only this."""
+
+from template_lint.facts.template_facts import TemplateFacts
+
+__all__ = ["TemplateFacts"]

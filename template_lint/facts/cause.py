@@ -1,0 +1,291 @@
+"""Why two renders diverge: the template branch, or the printed piece, whose change restores the prefix.
+
+Both renders are traced. A branch whose outcome differs is forced to what it was in the other render; a piece that only one
+of them has at the divergence is suppressed; then pairs. What restores the prefix is the cause: proven, not guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from jinja2 import nodes
+
+from template_lint.facts.prefix import common_prefix_length
+from template_lint.model import Place
+from template_lint.rendering.positions import offset_of
+from template_lint.rendering.template import ChatTemplate
+from template_lint.rendering.trace import Branch, Occurrence, Site, Trace, place_of
+
+_MOST_FLIPS = 60
+_MOST_PAIRED = 8
+
+
+class Cause(NamedTuple):
+    """The place to look at.
+
+    ``kind`` is ``branch`` (a condition whose outcome changed), ``output`` (a piece printed in one render only), ``pair``
+    (the first of two that must change together) or ``suspected`` (a lookahead expression; nothing was proven).
+    ``outcome_earlier`` and ``outcome_later`` are the outcomes of the condition, or whether the piece was printed.
+    """
+
+    kind: str
+    site: int
+    place: Place
+    source: str
+    outcome_earlier: bool | None
+    outcome_later: bool | None
+    proven: bool
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Two divergences with one key have one cause."""
+        return self.kind, self.place.offset
+
+
+class CauseMemory:
+    """What is known of one template's causes: sites that were proven, and divergences that could not be."""
+
+    def __init__(self) -> None:
+        self.proven_sites: set[int] = set()
+        self.unproven: dict[tuple[Any, ...], Cause | None] = {}
+
+
+class Change(NamedTuple):
+    """One decision changed in one of the two renders. ``value`` is the forced outcome; None suppresses a printed piece."""
+
+    in_earlier: bool
+    occurrences: tuple[Occurrence, ...]
+    value: bool | None
+
+    @property
+    def site(self) -> int:
+        """The site that is changed."""
+        return self.occurrences[0][0]
+
+
+class _Pair:
+    """The two renders, and the counterfactual question."""
+
+    def __init__(
+        self,
+        template: ChatTemplate,
+        contexts: tuple[Mapping[str, Any], Mapping[str, Any]],
+        texts: tuple[str, str],
+        keep: tuple[str, ...],
+    ) -> None:
+        self.template = template
+        self.contexts = contexts
+        self.texts = texts
+        self.offset = common_prefix_length(*texts)
+        self.traces = template.trace(contexts[0])[1], template.trace(contexts[1])[1]
+        # Two different pieces often share their first characters ("<|"): what counts is where the piece begins.
+        self.starts = self._piece_start(0), self._piece_start(1)
+        self._keep = tuple(value for value in keep if value in texts[0])
+
+    def _piece_start(self, which: int) -> int:
+        position = 0
+        for segment in self.traces[which].segments:
+            if position + len(segment.text) > self.offset:
+                return position
+            position += len(segment.text)
+        return position
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """Which pieces part, and how far into them: equal for divergences that look alike."""
+        return tuple(
+            (self._site_at(which), self.offset - self.starts[which]) for which in (0, 1)
+        )
+
+    def _site_at(self, which: int) -> int:
+        position = 0
+        for segment in self.traces[which].segments:
+            position += len(segment.text)
+            if position > self.offset:
+                return segment.occurrence[0]
+        return -1
+
+    def restored_by(self, *changes: Change) -> bool:
+        """Whether the prefix holds with these decisions changed, and nothing that was there went missing."""
+        earlier = self._render(0, [change for change in changes if change.in_earlier])
+        later = self._render(1, [change for change in changes if not change.in_earlier])
+        if earlier is None or later is None or not later.startswith(earlier):
+            return False
+        # Emptying the earlier render would restore any prefix: what both had in common must stay, and the messages too.
+        common = self.texts[0][: min(self.starts)]
+        return earlier.startswith(common) and all(value in earlier for value in self._keep)
+
+    def _render(self, which: int, changes: list[Change]) -> str | None:
+        if not changes:
+            return self.texts[which]
+        forced = {o: change.value for change in changes if change.value is not None for o in change.occurrences}
+        gone = frozenset(o for change in changes if change.value is None for o in change.occurrences)
+        return self.template.trace(self.contexts[which], Trace(forced=forced, suppressed=gone))[0].text
+
+    def order_at_divergence(self, which: int) -> int:
+        """Place in the event sequence of the piece that holds the divergence (or of the end)."""
+        position = 0
+        for segment in self.traces[which].segments:
+            position += len(segment.text)
+            if position > self.offset:
+                return segment.order
+        return 1 << 60
+
+
+def find_cause(
+    template: ChatTemplate,
+    contexts: tuple[Mapping[str, Any], Mapping[str, Any]],
+    texts: tuple[str, str],
+    *,
+    keep: tuple[str, ...] = (),
+    memory: CauseMemory | None = None,
+) -> Cause | None:
+    """The cause of the divergence of ``texts``, the renders of (earlier, later) ``contexts``.
+
+    ``keep`` are strings of the conversation that must survive a counterfactual. ``memory`` holds what was found for other
+    divergences of this template: proven causes are tried first. Returns a suspicion where nothing is proven, None where there is not even that.
+    """
+    pair = _Pair(template, contexts, texts, keep)
+    memory = CauseMemory() if memory is None else memory
+    if pair.signature in memory.unproven:
+        return memory.unproven[pair.signature]
+    cause = _search(pair, memory.proven_sites)
+    if cause is None:
+        cause = memory.unproven[pair.signature] = _suspicion(pair)
+    else:
+        memory.proven_sites.add(cause.site)
+    return cause
+
+
+def _search(pair: _Pair, known_sites: set[int]) -> Cause | None:
+    singles = sorted(_changes(pair), key=lambda change: change.site not in known_sites)
+    for change in singles:
+        if pair.restored_by(change):
+            return _proven(pair, change, "output" if change.value is None else "branch")
+    for first, second in combinations(_closest(singles), 2):
+        if first.site != second.site and pair.restored_by(first, second):
+            return _proven(pair, first, "pair")
+    return None
+
+
+def _closest(singles: list[Change]) -> list[Change]:
+    # Flips of the later render, flips of the earlier render and suppressions, a few of each.
+    groups: dict[tuple[bool, bool], list[Change]] = {}
+    for change in singles:
+        groups.setdefault((change.in_earlier, change.value is None), []).append(change)
+    return [change for group in groups.values() for change in group[:_MOST_PAIRED]]
+
+
+def _changes(pair: _Pair) -> Iterator[Change]:
+    by_occurrence = {branch.occurrence: branch for branch in pair.traces[1].branches}
+    flips: list[tuple[Branch, Branch]] = []
+    for branch in pair.traces[0].branches:
+        other = by_occurrence.get(branch.occurrence)
+        if other is not None and other.outcome != branch.outcome:
+            flips.append((branch, other))
+    divergence = pair.order_at_divergence(0)
+    # The last decision before the divergence is the likeliest to have made it.
+    flips.sort(key=lambda flip: (flip[0].order > divergence, -flip[0].order))
+    for earlier, later in flips[:_MOST_FLIPS]:
+        yield Change(False, (later.occurrence,), earlier.outcome)
+        yield Change(True, (earlier.occurrence,), later.outcome)
+    yield from _suppressions(pair)
+    yield from _whole_sites(flips)
+    yield from _unmatched(pair)
+
+
+def _suppressions(pair: _Pair) -> Iterator[Change]:
+    for which in (0, 1):
+        position = 0
+        tail: list[Occurrence] = []
+        for segment in pair.traces[which].segments:
+            if position >= pair.starts[which] and segment.text and segment.occurrence[0] >= 0:
+                tail.append(segment.occurrence)
+            position += len(segment.text)
+        if tail:
+            yield Change(which == 0, (tail[0],), None)
+            for count in range(2, min(len(tail), 4) + 1):
+                yield Change(which == 0, tuple(tail[:count]), None)
+            if which == 0 and len(tail) > 4:
+                yield Change(True, tuple(tail), None)
+
+
+def _whole_sites(flips: list[tuple[Branch, Branch]]) -> Iterator[Change]:
+    """A condition that flipped several times is one decision: force all its occurrences together."""
+    by_site: dict[int, list[tuple[Branch, Branch]]] = {}
+    for flip in flips:
+        by_site.setdefault(flip[0].occurrence[0], []).append(flip)
+    for group in by_site.values():
+        if len(group) > 1:
+            for value in (True, False):
+                yield from _together(False, [later.occurrence for earlier, later in group if earlier.outcome is value], value)
+                yield from _together(True, [earlier.occurrence for earlier, later in group if later.outcome is value], value)
+
+
+def _together(in_earlier: bool, occurrences: list[Occurrence], value: bool) -> Iterator[Change]:
+    if len(occurrences) > 1:
+        yield Change(in_earlier, tuple(occurrences), value)
+
+
+def _unmatched(pair: _Pair) -> Iterator[Change]:
+    """Decisions that only one render took: close to the divergence, try the other outcome."""
+    for which in (0, 1):
+        others = {branch.occurrence for branch in pair.traces[1 - which].branches}
+        divergence = pair.order_at_divergence(which)
+        alone = [branch for branch in pair.traces[which].branches if branch.occurrence not in others]
+        alone.sort(key=lambda branch: abs(branch.order - divergence))
+        for branch in alone[: 2 * _MOST_PAIRED]:
+            yield Change(which == 0, (branch.occurrence,), not branch.outcome)
+
+
+def _proven(pair: _Pair, change: Change, kind: str) -> Cause:
+    site = pair.template.sites[change.site]
+    if change.value is None:
+        earlier, later = change.in_earlier, not change.in_earlier
+    else:
+        # The change forces the outcome of the other render.
+        earlier, later = (not change.value, change.value) if change.in_earlier else (change.value, not change.value)
+    return _cause(pair.template, site, kind, earlier, later)
+
+
+def _cause(template: ChatTemplate, site: Site, kind: str, earlier: bool, later: bool) -> Cause:
+    source = template.source_map.text[site.start : site.end]
+    return Cause(kind, site.index, place_of(site, template.source_map), source, earlier, later, True)
+
+
+def _suspicion(pair: _Pair) -> Cause | None:
+    for node in lookaheads(pair.template.tree):
+        source_map = pair.template.source_map
+        start, end = source_map.expression_range(node)
+        if end > start:
+            return Cause("suspected", -1, source_map.place(start, end), source_map.text[start:end], None, None, False)
+    return None
+
+
+_LOOP_LOOKAHEADS = frozenset({"last", "nextitem", "revindex", "revindex0", "length"})
+_FILTER_LOOKAHEADS = frozenset({"last", "length", "count", "reverse"})
+
+
+def lookaheads(tree: nodes.Template) -> Iterator[nodes.Expr]:
+    """Expressions that look past the current message, in source order: ``loop.last``, ``messages[-1]``, ``| length`` ..."""
+    found: list[nodes.Expr] = []
+    for node in tree.find_all((nodes.Getattr, nodes.Getitem, nodes.Filter)):
+        if isinstance(node, nodes.Getattr):
+            if node.attr in _LOOP_LOOKAHEADS and isinstance(node.node, nodes.Name) and node.node.name == "loop":
+                found.append(node)
+        elif isinstance(node, nodes.Getitem):
+            if _looks_ahead(node.arg):
+                found.append(node)
+        elif isinstance(node, nodes.Filter) and node.name in _FILTER_LOOKAHEADS:
+            found.append(node)
+    yield from sorted(found, key=offset_of)
+
+
+def _looks_ahead(index: nodes.Node) -> bool:
+    if isinstance(index, nodes.Slice | nodes.Neg):
+        return True
+    if isinstance(index, nodes.Const):
+        return isinstance(index.value, int) and index.value < 0
+    return isinstance(index, nodes.Add)

@@ -1,0 +1,110 @@
+"""What the syntax tree says without rendering: names, attributes, filters, thinking switches. One pass over the tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from jinja2 import nodes
+
+SUPPLIED = frozenset({"messages", "tools", "documents", "add_generation_prompt"})
+"""Variables that apply_chat_template always defines."""
+
+SPECIAL_TOKEN_NAMES = frozenset(
+    {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}
+    | {"additional_special_tokens", "image_token", "video_token", "audio_token", "boi_token", "eoi_token"}
+)
+"""Variables that come from the tokenizer's special tokens where it has them."""
+
+_THINKING = re.compile(r"think|reason|thought|truncate_history|effort", re.IGNORECASE)
+_MAX_VALUES = 3
+
+
+class StaticFacts(NamedTuple):
+    """The result of the pass.
+
+    ``free`` maps each name that the template reads but never sets to the nodes that read it. ``attributes`` are the names
+    read by ``.x`` or ``['x']``. ``strings`` are all string constants. ``compared`` maps a name to the constants it is compared with.
+    """
+
+    free: dict[str, list[nodes.Name]]
+    assigned: set[str]
+    attributes: set[str]
+    strings: set[str]
+    compared: dict[str, list[Any]]
+    has_generation_tag: bool
+
+    @property
+    def reads_tools(self) -> bool:
+        """Whether the template knows tools at all: it reads ``tools`` or a message's ``tool_calls``."""
+        return "tools" in self.free or "tool_calls" in self.attributes or "tool_calls" in self.strings
+
+    def switches(self) -> list[dict[str, Any]]:
+        """Template kwargs that look like thinking switches, one setting each, in a fixed order."""
+        settings: list[dict[str, Any]] = []
+        for name in sorted(self.free):
+            if name in SUPPLIED or name in SPECIAL_TOKEN_NAMES or not _THINKING.search(name):
+                continue
+            values = [value for value in self.compared.get(name, []) if isinstance(value, str)]
+            choices = list(dict.fromkeys(values))[:_MAX_VALUES] or [True, False]
+            settings += [{name: value} for value in choices]
+        return settings
+
+
+def analyse(tree: nodes.Template) -> StaticFacts:
+    """Walk the tree once."""
+    assigned = _assigned_names(tree)
+    free: dict[str, list[nodes.Name]] = {}
+    attributes: set[str] = set()
+    strings: set[str] = set()
+    compared: dict[str, list[Any]] = {}
+    has_generation = False
+    for node in _walk(tree):
+        if isinstance(node, nodes.Name):
+            if node.ctx == "load" and node.name not in assigned:
+                free.setdefault(node.name, []).append(node)
+        elif isinstance(node, nodes.Getattr):
+            attributes.add(node.attr)
+        elif isinstance(node, nodes.Getitem):
+            if isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str):
+                attributes.add(node.arg.value)
+        elif isinstance(node, nodes.Const):
+            if isinstance(node.value, str):
+                strings.add(node.value)
+        elif isinstance(node, nodes.Compare):
+            _note_comparison(node, compared)
+        elif isinstance(node, nodes.CallBlock):
+            target = node.call.node
+            if isinstance(target, nodes.ExtensionAttribute) and target.name == "_generation_support":
+                has_generation = True
+    return StaticFacts(free, assigned, attributes, strings, compared, has_generation)
+
+
+def _walk(node: nodes.Node) -> Iterator[nodes.Node]:
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(current.iter_child_nodes())
+
+
+def _assigned_names(tree: nodes.Template) -> set[str]:
+    names = {"loop", "caller", "varargs", "kwargs", "self"}
+    for node in _walk(tree):
+        if isinstance(node, nodes.Name) and node.ctx in ("store", "param"):
+            names.add(node.name)
+        elif isinstance(node, nodes.Macro):
+            names.add(node.name)
+    return names
+
+
+def _note_comparison(node: nodes.Compare, compared: dict[str, list[Any]]) -> None:
+    if not isinstance(node.expr, nodes.Name):
+        return
+    for operand in node.ops:
+        if isinstance(operand.expr, nodes.Const):
+            compared.setdefault(node.expr.name, []).append(operand.expr.value)
+        elif isinstance(operand.expr, nodes.List | nodes.Tuple):
+            values = [item.value for item in operand.expr.items if isinstance(item, nodes.Const)]
+            compared.setdefault(node.expr.name, []).extend(values)

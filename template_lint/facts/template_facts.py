@@ -1,0 +1,323 @@
+"""TemplateFacts: one template, its scenarios, every render it took to judge it. Each fact is computed on first use."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from template_lint.facts.cause import Cause, CauseMemory, find_cause
+from template_lint.facts.prefix import Appended, Question, appended_kind, common_prefix_length, wants_generation_prompt
+from template_lint.facts.shapes import SHAPES, Shape
+from template_lint.facts.static import StaticFacts, analyse
+from template_lint.rendering.api import make_context, outcome_of
+from template_lint.rendering.profiles import Profile
+from template_lint.rendering.template import ChatTemplate, Outcome
+from template_lint.scenarios.catalogue import catalogue_version, load_catalogue
+from template_lint.scenarios.model import Scenario
+
+if TYPE_CHECKING:
+    from template_lint.snapshot.model import Snapshot
+    from template_lint.tokenization import Tokenization
+
+_MOST_SWITCH_SETTINGS = 6
+
+
+class Divergence(NamedTuple):
+    """A prefix question that fails: ``token_index`` is None where the texts already part (or no tokenizer is there)."""
+
+    question: Question
+    offset: int
+    cause: Cause | None
+
+
+class TokenDivergence(NamedTuple):
+    """A prefix that holds in text and fails in ids: the first differing index and both ids (None past the end)."""
+
+    question: Question
+    token_index: int
+    earlier_id: int | None
+    later_id: int | None
+
+
+class TemplateFacts:
+    """Everything the rules may ask about one template.
+
+    ``variables`` are the special tokens handed to the template. ``tokenization`` loads the tokenizer on first use or
+    raises with the reason; None where there is no tokenizer, and ``no_tokenizer`` says why. ``conversations`` are the
+    user's own scenarios. With ``force_tools`` the tool rules run on templates that know no tools.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        profile: Profile,
+        *,
+        name: str = "default",
+        file: str | None = None,
+        variables: Mapping[str, Any] | None = None,
+        conversations: Sequence[Scenario] = (),
+        tokenization: Callable[[], Tokenization] | None = None,
+        no_tokenizer: str = "no tokenizer; give --tokenizer TARGET",
+        force_tools: bool = False,
+        snapshot: Snapshot | None = None,
+        selection_error: str | None = None,
+    ) -> None:
+        self.source = source
+        self.profile = profile
+        self.name = name
+        self.file = file
+        self.variables = dict(variables or {})
+        self.conversations = list(conversations)
+        self.no_tokenizer = no_tokenizer
+        self.force_tools = force_tools
+        self.snapshot = snapshot
+        self.selection_error = selection_error
+        self.template = ChatTemplate(source, profile)
+        self.stopped: list[tuple[str, Outcome]] = []
+        self._load_tokenization = tokenization
+        self._rendered: dict[Any, Outcome] = {}
+        self._ids: dict[str, list[int]] = {}
+        self._causes = CauseMemory()
+
+    # Static facts.
+
+    @cached_property
+    def compile_error(self) -> Outcome | None:
+        """Why the template does not compile, or None."""
+        outcome = self.template.render(self._context(({"role": "user", "content": "Hello"},), None, {}, True))
+        return None if self.template.compiles else outcome
+
+    @cached_property
+    def static(self) -> StaticFacts:
+        """Names, attributes, switches. Needs a template that parses."""
+        return analyse(self.template.tree)
+
+    @property
+    def tool_rules_apply(self) -> bool:
+        """Whether tool rules are asked: the template knows tools, or the user insists."""
+        return self.static.reads_tools or self.force_tools
+
+    # Rendering.
+
+    def _context(
+        self, messages: Sequence[Any], tools: Sequence[Any] | None, kwargs: Mapping[str, Any], generation_prompt: bool
+    ) -> dict[str, Any]:
+        return make_context(
+            messages,
+            self.profile,
+            tools=tools,
+            documents=kwargs.get("documents"),
+            add_generation_prompt=generation_prompt,
+            variables={**self.variables, **kwargs},
+        )
+
+    def render(
+        self,
+        messages: Sequence[Any],
+        *,
+        tools: Sequence[Any] | None = None,
+        generation_prompt: bool = False,
+        kwargs: Mapping[str, Any] | None = None,
+        continue_final: bool = False,
+    ) -> Outcome:
+        """Render any conversation; memoised by content."""
+        key = json.dumps([messages, tools, generation_prompt, kwargs or {}, continue_final], sort_keys=True, default=str)
+        outcome = self._rendered.get(key)
+        if outcome is None:
+            outcome = outcome_of(
+                self.template,
+                messages,
+                tools=tools,
+                add_generation_prompt=generation_prompt,
+                continue_final_message=continue_final,
+                variables={**self.variables, **(kwargs or {})},
+            )
+            self._remember(key, outcome, "a probe conversation")
+        return outcome
+
+    def render_scenario(self, scenario: Scenario, count: int, generation_prompt: bool) -> Outcome:
+        """Render the first ``count`` messages of a scenario; memoised by identity of what is rendered."""
+        messages = scenario.messages[:count]
+        key = (
+            tuple(map(id, messages)),
+            id(scenario.tools),
+            tuple(sorted((name, repr(value)) for name, value in scenario.kwargs.items())),
+            generation_prompt,
+        )
+        outcome = self._rendered.get(key)
+        if outcome is None:
+            outcome = self._render_messages(scenario, messages, generation_prompt)
+            self._remember(key, outcome, scenario.name)
+        return outcome
+
+    def _render_messages(self, scenario: Scenario, messages: list[Any], generation_prompt: bool) -> Outcome:
+        try:
+            context = self._context(messages, scenario.tools, scenario.kwargs, generation_prompt)
+        except Exception as error:
+            return Outcome(None, type(error).__name__, str(error))
+        return self.template.render(context)
+
+    def _remember(self, key: Any, outcome: Outcome, name: str) -> None:
+        self._rendered[key] = outcome
+        if outcome.error == "RenderStopped":
+            self.stopped.append((name, outcome))
+
+    # Scenarios in a shape that the template accepts.
+
+    @cached_property
+    def shape(self) -> Shape:
+        """The first legal shape in which a tool loop renders; the default shape if none does."""
+        probe = load_catalogue()[0]
+        for shape in SHAPES:
+            messages = shape.apply(probe.messages[:3])
+            if any(self.render(messages, tools=tools, generation_prompt=True).ok for tools in (probe.tools, None)):
+                return shape
+        return SHAPES[0]
+
+    @cached_property
+    def scenarios(self) -> list[Scenario]:
+        """The catalogue in the accepted shape, repeated for each thinking switch, and the user's own conversations."""
+        shaped: dict[int, dict[str, Any]] = {}
+
+        def shape(message: dict[str, Any]) -> dict[str, Any]:
+            # One object per catalogue message, so that scenarios share renders.
+            return shaped.setdefault(id(message), self.shape.apply([message])[0])
+
+        base = [s._replace(messages=[shape(message) for message in s.messages]) for s in load_catalogue()]
+        switched = [
+            scenario.with_kwargs(setting)
+            for setting in self.static.switches()[:_MOST_SWITCH_SETTINGS]
+            for scenario in base
+            if scenario.think
+        ]
+        return [*base, *switched, *self.conversations]
+
+    def questions_of(self, scenario: Scenario) -> list[Question]:
+        """The prefix questions between a scenario's neighbouring cuts, answered as far as they render."""
+        questions = []
+        for earlier, later in zip(scenario.cuts, scenario.cuts[1:], strict=False):
+            appended = appended_kind(scenario, earlier, later)
+            outcomes = [
+                self.render_scenario(scenario, count, wants_generation_prompt(scenario, count))
+                for count in (earlier, later)
+            ]
+            questions.append(Question(scenario, appended, earlier, later, *outcomes))
+        return questions
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        """All prefix questions of all scenarios."""
+        return [question for scenario in self.scenarios for question in self.questions_of(scenario)]
+
+    def answered(self, appended: Appended) -> list[Question]:
+        """The questions of one kind that could be asked, in catalogue order."""
+        return [question for question in self.questions if question.appended is appended and question.answered]
+
+    def unanswered(self, appended: Appended) -> list[Question]:
+        """The questions of one kind where a side did not render."""
+        return [question for question in self.questions if question.appended is appended and not question.answered]
+
+    # Divergences and their causes.
+
+    def divergences(self, appended: Appended) -> list[Divergence]:
+        """The questions of one kind that fail in text, each with its cause."""
+        return [self.explain(question) for question in self.answered(appended) if not question.holds]
+
+    def explain(self, question: Question) -> Divergence:
+        """Find the cause of a failed question."""
+        earlier, later = question.earlier_outcome.text, question.later_outcome.text
+        assert earlier is not None and later is not None
+        scenario = question.scenario
+        contexts = tuple(
+            self._context(
+                scenario.messages[:count],
+                scenario.tools,
+                scenario.kwargs,
+                wants_generation_prompt(scenario, count),
+            )
+            for count in (question.earlier, question.later)
+        )
+        cause = find_cause(
+            self.template,
+            (contexts[0], contexts[1]),
+            (earlier, later),
+            keep=tuple(_strings_of(scenario.messages[: question.earlier])),
+            memory=self._causes,
+        )
+        return Divergence(question, common_prefix_length(earlier, later), cause)
+
+    # Token ids.
+
+    @cached_property
+    def tokenization(self) -> Tokenization | None:
+        """The tokenizer, or None (``no_tokenizer`` then says why)."""
+        if self._load_tokenization is None:
+            return None
+        from template_lint.errors import TemplateLintError
+
+        try:
+            return self._load_tokenization()
+        except TemplateLintError as error:
+            self.no_tokenizer = str(error)
+            return None
+
+    def ids(self, text: str) -> list[int]:
+        """Token ids of a rendered text, without special tokens added; memoised."""
+        assert self.tokenization is not None
+        ids = self._ids.get(text)
+        if ids is None:
+            ids = self._ids[text] = self.tokenization.encode(text)
+        return ids
+
+    def token_divergence(self, question: Question) -> TokenDivergence | None:
+        """Where the ids of a prefix that holds in text part, or None."""
+        assert question.earlier_outcome.text is not None and question.later_outcome.text is not None
+        earlier, later = self.ids(question.earlier_outcome.text), self.ids(question.later_outcome.text)
+        if later[: len(earlier)] == earlier:
+            return None
+        index = next(
+            (i for i, (a, b) in enumerate(zip(earlier, later, strict=False)) if a != b), min(len(earlier), len(later))
+        )
+        return TokenDivergence(question, index, _at(earlier, index), _at(later, index))
+
+    # Fingerprint.
+
+    @cached_property
+    def prompt_fingerprint(self) -> str:
+        """sha256 over the canonical JSON of scenario -> rendered text or exception class, with the catalogue's version."""
+        prompts: dict[str, Any] = {}
+        for scenario in self.scenarios:
+            if not scenario.own:
+                count = len(scenario.messages)
+                outcomes = [self.render_scenario(scenario, count, wants_generation_prompt(scenario, count))]
+                outcomes += [self.render_scenario(scenario, cut, True) for cut in scenario.cuts[:1]]
+                prompts[scenario.name] = [outcome.text if outcome.ok else {"error": outcome.error} for outcome in outcomes]
+        payload = {"catalogue": catalogue_version(), "prompts": prompts}
+        text = json.dumps(payload, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _at(ids: list[int], index: int) -> int | None:
+    return ids[index] if index < len(ids) else None
+
+
+def _strings_of(messages: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Texts of a conversation that a render should not lose: contents, call names, argument values."""
+    found: list[str] = []
+    stack: list[Any] = [
+        [message.get("content"), [call.get("function") for call in message.get("tool_calls") or ()]]
+        for message in messages
+    ]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, str):
+            if value:
+                found.append(value)
+        elif isinstance(value, Mapping):
+            stack.extend(value.values())
+        elif isinstance(value, list | tuple):
+            stack.extend(value)
+    return found

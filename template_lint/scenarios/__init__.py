@@ -1,0 +1,1 @@
+"""The scenario catalogue and its loader; users' own conversations load the same way."""

@@ -1,0 +1,49 @@
+"""A scenario: a named conversation with cut points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+
+class Scenario(NamedTuple):
+    """A conversation and where it is cut.
+
+    ``cuts`` are message counts in rising order: each pair of neighbours asks whether the render of the first ``cuts[i]``
+    messages is a prefix of the render of the first ``cuts[i + 1]``. ``tools`` is None where ``tools=`` is not given.
+    ``think`` scenarios are repeated for each thinking switch of the template. ``own`` marks the user's own conversations.
+    """
+
+    name: str
+    title: str
+    messages: list[dict[str, Any]]
+    tools: list[dict[str, Any]] | None
+    kwargs: dict[str, Any]
+    cuts: list[int]
+    think: bool = False
+    own: bool = False
+
+    def with_kwargs(self, kwargs: Mapping[str, Any]) -> Scenario:
+        """The same conversation with template kwargs; they show in the name."""
+        shown = ",".join(f"{key}={_literal(value)}" for key, value in kwargs.items())
+        return self._replace(name=f"{self.name}[{shown}]", kwargs={**self.kwargs, **kwargs})
+
+    @property
+    def base_name(self) -> str:
+        """The name without the switches that ``with_kwargs`` appends."""
+        return self.name.partition("[")[0]
+
+
+def _literal(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def natural_cuts(messages: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Cut before and after every assistant message: where a rollout asks the model, and where it has answered."""
+    cuts = []
+    for index, message in enumerate(messages):
+        if message.get("role") == "assistant":
+            cuts += [index, index + 1]
+    if len(messages) not in cuts:
+        cuts.append(len(messages))
+    return sorted({cut for cut in cuts if cut > 0})
