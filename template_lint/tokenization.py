@@ -1,0 +1,202 @@
+"""Text <-> token ids as ``tokenizer(text, add_special_tokens=False)`` of transformers gives them, without importing it.
+
+Built on the ``tokenizers`` library. Differences that remain are those of tokenizer classes that rebuild the pipeline
+of tokenizer.json (5.x: LlamaTokenizer for texts or segments that begin with a space). Decoding never cleans up spaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from template_lint.errors import CannotCheckError, TemplateLintError
+from template_lint.snapshot.model import Snapshot, TokenizerFiles
+from template_lint.snapshot.special_tokens import DeclaredTokens, declared_tokens, token_text
+
+if TYPE_CHECKING:
+    from tokenizers import AddedToken, Tokenizer
+
+NEWEST_PROFILE = (5, 24)
+
+_CACHE_SIZE = 4
+_cache: dict[tuple[object, ...], Tokenization] = {}
+
+
+class Tokenization:
+    """A tokenizer with truncation and padding off that never adds special tokens by itself.
+
+    ``special_ids``: ids of tokens that decode(skip_special_tokens=True) leaves out.
+    ``eos_ids``: ids at which generation stops, the tokenizer's own eos token first.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, *, eos_ids: tuple[int, ...] = ()) -> None:
+        """Take over ``tokenizer``: its truncation and padding are switched off."""
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self._tokenizer = tokenizer
+        self.vocab_size: int = tokenizer.get_vocab_size(with_added_tokens=True)
+        added = tokenizer.get_added_tokens_decoder()
+        self.special_ids: frozenset[int] = frozenset(token_id for token_id, token in added.items() if token.special)
+        self.eos_ids = eos_ids
+
+    def encode(self, text: str) -> list[int]:
+        """Text -> token ids."""
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+    def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Text -> token ids and, for each, its 0-based [start, end) in code points of ``text``.
+
+        Neighbours may share an offset: a character of several byte-level tokens belongs to all of them.
+        """
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        return encoding.ids, encoding.offsets
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """As encode() for each text, on all processors (TOKENIZERS_PARALLELISM=false forbids that)."""
+        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool = False) -> str:
+        """Token ids -> text. Not the inverse of encode(): normalisers and invalid UTF-8 lose information."""
+        text: str = self._tokenizer.decode(list(ids), skip_special_tokens=skip_special_tokens)
+        return text
+
+    def token(self, token_id: int) -> str:
+        """The vocabulary piece of an id, such as ``Ġhello``. Raises KeyError for an id outside the vocabulary."""
+        piece = self._tokenizer.id_to_token(token_id)
+        if piece is None:
+            raise KeyError(token_id)
+        return str(piece)
+
+    def token_id(self, token: str) -> int | None:
+        """The id of a vocabulary piece or added token, None where there is none."""
+        found: int | None = self._tokenizer.token_to_id(token)
+        return found
+
+
+def load_tokenization(snapshot: Snapshot, *, profile_version: tuple[int, int] = NEWEST_PROFILE) -> Tokenization:
+    """Build the tokenizer of a snapshot; a small cache makes the second call for the same files immediate.
+
+    ``profile_version`` is the (major, minor) of transformers whose rules say which tokens are added to those of
+    tokenizer.json. Without tokenizer.json, transformers itself loads the folder (never running code from it).
+    Raises CannotCheckError (``no-tokenizer``, ``tokenizer-unloadable``) with the reason.
+    """
+    files = snapshot.tokenizer
+    if files is None:
+        reason = snapshot.tokenizer_missing or "the target has no tokenizer"
+        raise CannotCheckError(f"no token ids for {snapshot.target.text}: {reason}.", kind="no-tokenizer")
+    declared = declared_tokens(snapshot, profile_version)
+    source = files.gguf or files.tokenizer_json
+    if source is None and files.folder is None:
+        raise CannotCheckError(f"no token ids for {snapshot.target.text}: no vocabulary file.", kind="no-tokenizer")
+    key = (*_identity(source or files.folder), repr(files.config), repr(declared), snapshot.stop_ids)
+    if key not in _cache:
+        while len(_cache) >= _CACHE_SIZE:
+            del _cache[next(iter(_cache))]
+        _cache[key] = _build(snapshot, files, declared)
+    return _cache[key]
+
+
+def _identity(path: Path | None) -> tuple[object, ...]:
+    if path is None:
+        return ()
+    status = path.stat()
+    return str(path.absolute()), status.st_mtime_ns, status.st_size
+
+
+def _build(snapshot: Snapshot, files: TokenizerFiles, declared: DeclaredTokens) -> Tokenization:
+    try:
+        if files.gguf is not None:
+            from template_lint.snapshot.gguf_tokenizer import build_tokenizer
+
+            tokenizer = build_tokenizer(files.gguf)
+        elif files.tokenizer_json is not None:
+            from tokenizers import Tokenizer
+
+            tokenizer = Tokenizer.from_file(str(files.tokenizer_json))
+            tokenizer.add_tokens(_missing_tokens(tokenizer, files, declared))
+            tokenizer.encode_special_tokens = bool(files.config.get("split_special_tokens", False))
+        else:
+            tokenizer = _load_with_transformers(files)
+    except TemplateLintError:
+        raise
+    except BaseException as error:
+        # The Rust library signals a defect of its input by Exception or by a panic, which is no Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise CannotCheckError(
+            f"the tokenizer of {snapshot.target.text} cannot be loaded: {error}. Check its tokenizer files.",
+            kind="tokenizer-unloadable",
+        ) from error
+    eos = declared.named.get("eos_token")
+    eos_id = tokenizer.token_to_id(token_text(eos)) if eos is not None else None
+    own = () if eos_id is None else (eos_id,)
+    return Tokenization(tokenizer, eos_ids=tuple(dict.fromkeys((*own, *snapshot.stop_ids))))
+
+
+def _missing_tokens(tokenizer: Tokenizer, files: TokenizerFiles, declared: DeclaredTokens) -> list[AddedToken]:
+    """The tokens that transformers adds on top of tokenizer.json, in its order.
+
+    First those of added_tokens_decoder (or, where the configuration has none, of added_tokens.json) by id, then named
+    and extra special tokens that are not yet added tokens. Ids are given by the library: a token of the vocabulary
+    keeps its id, a new one goes to the end.
+    """
+    from tokenizers import AddedToken
+
+    present = tokenizer.get_added_tokens_decoder()
+    if "added_tokens_decoder" in files.config:
+        by_id = {int(index): _added(token) for index, token in files.config["added_tokens_decoder"].items()}
+    else:
+        by_id = {index: token for index, token in _legacy_added(files, declared).items() if index not in present}
+    names = {token_text(token) for token in declared.named.values()} - {""}
+    missing = [token for _, token in sorted(by_id.items())]
+    for token in missing:
+        token.special = token.special or token.content in names
+    known = {token.content for token in (*present.values(), *missing)}
+    for declared_token in (*declared.named.values(), *declared.extra):
+        text = token_text(declared_token)
+        if text not in known:
+            known.add(text)
+            is_text = isinstance(declared_token, str)
+            token = AddedToken(text, special=True) if is_text else _added(declared_token)
+            token.special = token.special or text in names
+            missing.append(token)
+    return missing
+
+
+def _legacy_added(files: TokenizerFiles, declared: DeclaredTokens) -> dict[int, AddedToken]:
+    """The tokens of added_tokens.json (text -> id) by id."""
+    from tokenizers import AddedToken
+
+    from template_lint.snapshot.files import is_file, read_json_object
+
+    name = "added_tokens.json"
+    if files.folder is None or not is_file(files.folder / name, name):
+        return {}
+    special = {token_text(token) for token in (*declared.named.values(), *declared.extra)}
+    return {
+        int(index): AddedToken(text, normalized=text not in special, special=text in special)
+        for text, index in read_json_object(files.folder / name, name).items()
+    }
+
+
+def _added(token: Any) -> AddedToken:
+    from tokenizers import AddedToken
+
+    return AddedToken(**{key: value for key, value in token.items() if key != "__type"})
+
+
+def _load_with_transformers(files: TokenizerFiles) -> Tokenizer:
+    """Let transformers convert other vocabulary files; the result must be backed by the tokenizers library."""
+    from transformers import AutoTokenizer
+
+    loaded = AutoTokenizer.from_pretrained(str(files.folder), trust_remote_code=False, local_files_only=True)
+    if not loaded.is_fast:
+        raise CannotCheckError(
+            f"the tokenizer has only a Python implementation ({type(loaded).__name__}), which gives no offsets. "
+            "Save a tokenizer.json beside it.",
+            kind="no-tokenizer",
+        )
+    return loaded.backend_tokenizer
