@@ -21,11 +21,6 @@ def _char_width(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
 
 
-def pad(text: str, columns: int) -> str:
-    """Fill ``text`` with spaces on the right up to ``columns``."""
-    return text + " " * max(0, columns - width(text))
-
-
 def head(cells: Sequence[str], columns: int) -> str:
     """Join as many leading cells as fit into ``columns``; an ellipsis marks what was cut off at the end."""
     if width("".join(cells)) <= columns:

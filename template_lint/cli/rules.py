@@ -1,0 +1,62 @@
+"""``template-lint rules``: the rules, one per line."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from template_lint.cli.support.outputs import standard_output
+from template_lint.report.json import dumps
+from template_lint.report.layout.canvas import canvas_for
+from template_lint.report.layout.table import Cell, table
+
+if TYPE_CHECKING:
+    from template_lint.rules.registry import Rule
+
+_STYLE = {"error": "red", "warning": "yellow", "info": "blue"}
+
+
+@click.command(
+    "rules", short_help="List the rules.", epilog="Example: template-lint rules --output json | jq '.[].code'"
+)
+@click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(output: str) -> None:
+    """List every rule: code, name, default severity, what it needs, and what it finds."""
+    from template_lint.rules.registry import all_rules
+
+    rules = all_rules()
+    with standard_output() as out:
+        if output == "json":
+            out.write(dumps([_entry(rule) for rule in rules]) + "\n")
+            return
+        rows = [
+            (
+                Cell(rule.code, "bold"),
+                Cell(rule.name),
+                Cell(rule.severity.value, _STYLE[rule.severity.value]),
+                Cell(", ".join(rule.needs) or "-"),
+                Cell(summary(rule)),
+            )
+            for rule in rules
+        ]
+        header = ("code", "name", "severity", "needs", "finds")
+        for line in table(rows, canvas_for(sys.stdout), header=header):
+            out.write(line + "\n")
+
+
+def summary(rule: type[Rule]) -> str:
+    """Return the first line of a rule's page."""
+    return (inspect.getdoc(rule) or "").partition("\n")[0]
+
+
+def _entry(rule: type[Rule]) -> dict[str, object]:
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity.value,
+        "needs": list(rule.needs),
+        "summary": summary(rule),
+    }

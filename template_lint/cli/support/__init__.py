@@ -1,0 +1,1 @@
+"""What the commands share. Not a command itself."""

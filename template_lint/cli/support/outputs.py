@@ -1,0 +1,96 @@
+"""``--output FORMAT[=FILE]``: where each output format goes. Files are written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from template_lint.cli.support.failures import discard_stdout
+from template_lint.errors import UsageError
+from template_lint.report import Writer, writer
+from template_lint.report.layout.canvas import Canvas, canvas_for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """One format and its destination; ``path`` None is stdout."""
+
+    format: str
+    write: Writer
+    path: Path | None
+
+
+def parse_outputs(texts: Sequence[str]) -> list[Output]:
+    """Turn the values of ``--output`` into outputs; none at all means ``text`` on stdout.
+
+    Raises UsageError for an unknown format, two outputs to one place, or a file that cannot be made.
+    """
+    outputs = [_parse(text) for text in texts or ["text"]]
+    places = [output.path and output.path.resolve() for output in outputs]
+    for output, place in zip(outputs, places, strict=True):
+        if places.count(place) > 1:
+            where = "standard output" if place is None else str(output.path)
+            raise UsageError(f"two outputs go to {where}. Give each its own file: --output {output.format}=FILE.")
+    return outputs
+
+
+def _parse(text: str) -> Output:
+    name, equals, file = text.partition("=")
+    write = writer(name)
+    if not equals or file == "-":
+        return Output(format=name, write=write, path=None)
+    path = Path(file)
+    if not file or path.is_dir() or not path.parent.is_dir():
+        raise UsageError(f"--output {text}: cannot write a file there. Name a file in an existing folder.")
+    return Output(format=name, write=write, path=path)
+
+
+def emit(outputs: Sequence[Output], write: Callable[[Output, TextIO, Canvas], object]) -> None:
+    """Call ``write`` for every output with its stream: files first, because the reader of stdout may leave early."""
+    for output in sorted(outputs, key=lambda output: output.path is None):
+        if output.path is None:
+            with standard_output() as stream:
+                write(output, stream, canvas_for(stream))
+        else:
+            with atomic(output.path) as stream:
+                write(output, stream, Canvas())
+
+
+@contextlib.contextmanager
+def standard_output() -> Iterator[TextIO]:
+    """Yield stdout. A reader that has gone away (``| head``) ends the writing quietly; the exit code stays."""
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
+    except OSError as error:
+        discard_stdout()
+        raise UsageError(f"cannot write to standard output: {error.strerror or error}.") from None
+
+
+@contextlib.contextmanager
+def atomic(path: Path) -> Iterator[TextIO]:
+    """Yield a stream whose text replaces the file at ``path`` once it is complete; on an error the old file stays.
+
+    What is no regular file (a pipe, /dev/stdout) is written to directly. Raises UsageError where writing fails.
+    """
+    target = path.resolve()
+    direct = target.exists() and not target.is_file()
+    partial = target if direct else target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        try:
+            with partial.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+                yield stream
+            if not direct:
+                partial.replace(target)
+        finally:
+            if not direct:
+                partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}.") from None
