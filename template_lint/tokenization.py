@@ -1,18 +1,19 @@
 """Text <-> token ids as ``tokenizer(text, add_special_tokens=False)`` of transformers gives them, without importing it.
 
-Built on the ``tokenizers`` library. Differences that remain are those of tokenizer classes that rebuild the pipeline
-of tokenizer.json (5.x: LlamaTokenizer for texts or segments that begin with a space). Decoding never cleans up spaces.
+Built on the ``tokenizers`` library. Of the classes of 5.x that ignore the pipeline of tokenizer.json and build their
+own, only LlamaTokenizer is mirrored; the others build what their models' files hold. Decoding never cleans up spaces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from template_lint.errors import CannotCheckError, TemplateLintError
 from template_lint.snapshot.model import Snapshot, TokenizerFiles
 from template_lint.snapshot.special_tokens import DeclaredTokens, declared_tokens, token_text
+from template_lint.snapshot.tokenizer_class import tokenizer_class
 
 if TYPE_CHECKING:
     from tokenizers import AddedToken, Tokenizer
@@ -91,11 +92,17 @@ def load_tokenization(snapshot: Snapshot, *, profile_version: tuple[int, int] = 
     source = files.gguf or files.tokenizer_json
     if source is None and files.folder is None:
         raise CannotCheckError(f"no token ids for {snapshot.target.text}: no vocabulary file.", kind="no-tokenizer")
-    key = (*_identity(source or files.folder), repr(files.config), repr(declared), snapshot.stop_ids)
+    key = (
+        *_identity(source or files.folder),
+        profile_version >= (5, 0),
+        repr(files.config),
+        repr(declared),
+        snapshot.stop_ids,
+    )
     if key not in _cache:
         while len(_cache) >= _CACHE_SIZE:
             del _cache[next(iter(_cache))]
-        _cache[key] = _build(snapshot, files, declared)
+        _cache[key] = _build(snapshot, files, declared, profile_version)
     return _cache[key]
 
 
@@ -106,7 +113,9 @@ def _identity(path: Path | None) -> tuple[object, ...]:
     return str(path.absolute()), status.st_mtime_ns, status.st_size
 
 
-def _build(snapshot: Snapshot, files: TokenizerFiles, declared: DeclaredTokens) -> Tokenization:
+def _build(
+    snapshot: Snapshot, files: TokenizerFiles, declared: DeclaredTokens, profile_version: tuple[int, int]
+) -> Tokenization:
     try:
         if files.gguf is not None:
             from template_lint.snapshot.gguf_tokenizer import build_tokenizer
@@ -116,6 +125,8 @@ def _build(snapshot: Snapshot, files: TokenizerFiles, declared: DeclaredTokens) 
             from tokenizers import Tokenizer
 
             tokenizer = Tokenizer.from_file(str(files.tokenizer_json))
+            if profile_version >= (5, 0) and tokenizer_class(snapshot, profile_version) == "LlamaTokenizer":
+                _use_llama_pipeline(tokenizer, files.config)
             tokenizer.add_tokens(_missing_tokens(tokenizer, files, declared))
             tokenizer.encode_special_tokens = bool(files.config.get("split_special_tokens", False))
         else:
@@ -134,6 +145,22 @@ def _build(snapshot: Snapshot, files: TokenizerFiles, declared: DeclaredTokens) 
     eos_id = tokenizer.token_to_id(token_text(eos)) if eos is not None else None
     own = () if eos_id is None else (eos_id,)
     return Tokenization(tokenizer, eos_ids=tuple(dict.fromkeys((*own, *snapshot.stop_ids))))
+
+
+def _use_llama_pipeline(tokenizer: Tokenizer, config: Mapping[str, Any]) -> None:
+    """Split words as LlamaTokenizer of 5.x does whatever tokenizer.json says (tokenization_llama.py of 5.24.0).
+
+    Against 4.57 it changes the ids of texts, and with ``legacy`` of segments after a special token, that begin with a
+    space.
+    """
+    from tokenizers import decoders, pre_tokenizers
+
+    prefix_space = config.get("add_prefix_space") in (None, True)
+    scheme = "never" if not prefix_space else "always" if config.get("legacy", False) else "first"
+    tokenizer.normalizer = None
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme=scheme, split=False)
+    steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    tokenizer.decoder = decoders.Sequence([*steps, decoders.Strip(content=" ", left=1)] if prefix_space else steps)
 
 
 def _missing_tokens(tokenizer: Tokenizer, files: TokenizerFiles, declared: DeclaredTokens) -> list[AddedToken]:

@@ -30,9 +30,8 @@ def class_defaults(snapshot: Snapshot, profile_version: tuple[int, int]) -> dict
     """
     if snapshot.target.kind is TargetKind.GGUF:
         return {}
-    facts = _facts("4" if profile_version < (5, 0) else "5")
-    name = _class_4(snapshot, facts) if profile_version < (5, 0) else _class_5(snapshot, facts)
-    defaults = dict(facts["defaults"].get(name, {}))
+    name = tokenizer_class(snapshot, profile_version)
+    defaults = dict(_facts(profile_version)["defaults"].get(name, {}))
     if "pad_token" not in defaults:
         pad_token = _pad_token_of_padding(snapshot)
         if pad_token is not None:
@@ -40,27 +39,19 @@ def class_defaults(snapshot: Snapshot, profile_version: tuple[int, int]) -> dict
     return defaults
 
 
-@functools.cache
-def _facts(major: str) -> dict[str, Any]:
-    text = Path(__file__).with_name("tokenizer_classes.json").read_text(encoding="utf-8")
-    facts: dict[str, Any] = json.loads(text)[major]
-    return facts
+def tokenizer_class(snapshot: Snapshot, profile_version: tuple[int, int]) -> str:
+    """Name, without ``Fast``, of the class that AutoTokenizer chooses, or GENERIC.
 
-
-def _class_4(snapshot: Snapshot, facts: Mapping[str, Any]) -> str:
-    """4.57: the class that tokenizer_config.json or config.json names, else the one of the model type."""
-    declared = _declared_class(snapshot)
-    return declared or facts["model_types"].get(snapshot.model_config.get("model_type"), GENERIC)
-
-
-def _class_5(snapshot: Snapshot, facts: Mapping[str, Any]) -> str:
-    """5.x: the declared class, unless the model type is known to need another or only the generic one.
-
-    Source: AutoTokenizer.from_pretrained of 5.24.0.
+    4.57: the class that tokenizer_config.json or config.json names, else the one of the model type. 5.x: the same,
+    unless the model type is known to need another class or only the generic one.
+    Source: AutoTokenizer.from_pretrained of 4.57.6 and 5.24.0.
     """
+    facts = _facts(profile_version)
     declared = _declared_class(snapshot)
     model_type = snapshot.model_config.get("model_type")
-    registered = facts["model_types"].get(model_type)
+    registered: str | None = facts["model_types"].get(model_type)
+    if profile_version < (5, 0):
+        return declared or registered or GENERIC
     untrusted = {model_type, snapshot.model_config.get("model_name")} & set(facts["untrusted_model_types"])
     if _has_auto_map(snapshot.config):
         return declared or registered or GENERIC
@@ -73,6 +64,13 @@ def _class_5(snapshot: Snapshot, facts: Mapping[str, Any]) -> str:
             return GENERIC
         return registered if untrusted else declared
     return declared or registered or GENERIC
+
+
+@functools.cache
+def _facts(profile_version: tuple[int, int]) -> dict[str, Any]:
+    text = Path(__file__).with_name("tokenizer_classes.json").read_text(encoding="utf-8")
+    facts: dict[str, Any] = json.loads(text)["4" if profile_version < (5, 0) else "5"]
+    return facts
 
 
 def _declared_class(snapshot: Snapshot) -> str | None:

@@ -1,7 +1,7 @@
 """Measures, with the installed transformers, what template_lint/snapshot/tokenizer_classes.json states about it.
 
-Run ``python -m tests.snapshot.measure_tokenizer_classes`` once with 4.57 and once with 5.x to refresh the file; each run
-replaces the part of its own major version. The test beside it compares the file with the installed version.
+Run ``python -m tests.snapshot.measure_tokenizer_classes`` once with 4.57 and once with 5.x to refresh the file; each
+run replaces the part of its own major version. The test beside it compares the file with the installed version.
 """
 
 from __future__ import annotations
