@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -12,40 +13,29 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from template_lint.cli.rules import own_needs
 from template_lint.cli.support.outputs import standard_output
 from template_lint.config import Options
-from template_lint.errors import UsageError
 from template_lint.model import Report
 from template_lint.report.layout.canvas import Canvas, canvas_for
 from template_lint.report.layout.escape import visible
 from template_lint.report.layout.width import wrap
 
 if TYPE_CHECKING:
-    from template_lint.rules.registry import Example, Rule
+    from template_lint.rules.base import Example, Rule
 
 
 @click.command("explain", short_help="Explain one rule.", epilog="Examples: explain TL101, explain tool-prefix")
 @click.argument("rule", metavar="CODE|NAME")
 def command(rule: str) -> None:
     """Say what a rule means, why it matters and how to fix it, with examples and how they are reported."""
-    found = _find(rule)
+    from template_lint.rules.registry import find_rule
+
+    found = find_rule(rule)
     examples = found.examples()
     report = _check(found, examples)
     with standard_output() as out:
         _write(found, examples, report, out, canvas_for(sys.stdout))
-
-
-def _find(text: str) -> type[Rule]:
-    from template_lint.rules.registry import all_rules
-
-    rules = {key: rule for rule in all_rules() for key in (rule.code.lower(), rule.name)}
-    if text.lower() in rules:
-        return rules[text.lower()]
-    import difflib
-
-    near = difflib.get_close_matches(text.lower(), rules, 1)
-    hint = f"Did you mean {near[0].upper() if near[0].startswith('tl') else near[0]}? " if near else ""
-    raise UsageError(f"no rule {text!r}. {hint}See template-lint rules.")
 
 
 def _check(rule: type[Rule], examples: Sequence[Example]) -> Report | None:
@@ -66,9 +56,9 @@ def _check(rule: type[Rule], examples: Sequence[Example]) -> Report | None:
 
 
 def _write(rule: type[Rule], examples: Sequence[Example], report: Report | None, out: TextIO, canvas: Canvas) -> None:
-    needs = f", needs {', '.join(rule.needs)}" if rule.needs else ""
+    needs = f", needs {', '.join(own_needs(rule))}" if own_needs(rule) else ""
     out.write(canvas.paint(f"{rule.code} {rule.name}", "bold") + f" ({rule.severity.value}{needs})\n\n")
-    for line in _prose(inspect.getdoc(rule) or "", canvas.width):
+    for line in _prose(inspect.getdoc(rule) or "", canvas):
         out.write(line + "\n")
     for example in examples:
         out.write("\n" + canvas.paint(f"Example {example.name}", "bold") + "\n")
@@ -81,13 +71,16 @@ def _write(rule: type[Rule], examples: Sequence[Example], report: Report | None,
         write(report, out, canvas=canvas)
 
 
-def _prose(text: str, columns: int) -> Iterator[str]:
-    """Fill paragraphs to the width; lines that are indented or begin a list stay lines of their own."""
+def _prose(text: str, canvas: Canvas) -> Iterator[str]:
+    """Fill paragraphs to the width and paint their titles (``What:``); lists and indented lines stay as they are."""
     for number, paragraph in enumerate(text.split("\n\n")):
         if number:
             yield ""
         lines = paragraph.splitlines()
         if any(line.startswith((" ", "- ", "* ")) for line in lines):
             yield from lines
-        else:
-            yield from wrap(" ".join(lines), columns)
+            continue
+        first, *rest = wrap(" ".join(lines), canvas.width)
+        title = re.match(r"[A-Z][a-z ]{1,30}:", first)
+        yield canvas.paint(title[0], "bold") + first[title.end() :] if title else first
+        yield from rest

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,7 +14,7 @@ from template_lint.cli.support.look import RESERVED, Request, about, look
 from template_lint.cli.support.outputs import standard_output
 from template_lint.cli.support.views import Shown, as_data, line_table, mask_table, prose, token_table
 from template_lint.errors import UsageError
-from template_lint.report.layout.canvas import canvas_for
+from template_lint.report.layout.canvas import table_canvas
 from template_lint.report.layout.escape import visible
 from template_lint.report.layout.table import Cell, table
 from template_lint.scenarios.model import Scenario
@@ -110,10 +108,7 @@ def command(
 
 
 def _write(shown: Shown, out: TextIO, *, tokens: bool, mask: bool, lines: bool) -> None:
-    canvas = canvas_for(out)
-    if not out.isatty():
-        # A program reads this, and one row is one line to it.
-        canvas = replace(canvas, width=sys.maxsize)
+    canvas = table_canvas(out)
     if tokens:
         rows = token_table(shown, canvas, mask=mask)
     elif mask:
@@ -152,7 +147,7 @@ def _list(scenarios: Sequence[Scenario]) -> ExitCode:
         for scenario in scenarios
     ]
     with standard_output() as out:
-        for line in table(rows, canvas_for(out), header=("name", "messages", "tools", "what")):
+        for line in table(rows, table_canvas(out), header=("name", "messages", "tools", "what")):
             out.write(line + "\n")
     return ExitCode.CLEAN
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from template_lint.cli.support.outputs import standard_output
 from template_lint.report.json import dumps
-from template_lint.report.layout.canvas import canvas_for
+from template_lint.report.layout.canvas import table_canvas
 from template_lint.report.layout.table import Cell, table
 
 if TYPE_CHECKING:
-    from template_lint.rules.registry import Rule
+    from template_lint.rules.base import Rule
 
 _STYLE = {"error": "red", "warning": "yellow", "info": "blue"}
 
@@ -37,19 +36,24 @@ def command(output: str) -> None:
                 Cell(rule.code, "bold"),
                 Cell(rule.name),
                 Cell(rule.severity.value, _STYLE[rule.severity.value]),
-                Cell(", ".join(rule.needs) or "-"),
+                Cell(", ".join(own_needs(rule)) or "-"),
                 Cell(summary(rule)),
             )
             for rule in rules
         ]
         header = ("code", "name", "severity", "needs", "finds")
-        for line in table(rows, canvas_for(sys.stdout), header=header):
+        for line in table(rows, table_canvas(out), header=header):
             out.write(line + "\n")
 
 
 def summary(rule: type[Rule]) -> str:
     """Return the first line of a rule's page."""
     return (inspect.getdoc(rule) or "").partition("\n")[0]
+
+
+def own_needs(rule: type[Rule]) -> list[str]:
+    """Return what a rule needs beyond a template that compiles, which nearly every rule needs."""
+    return [need for need in rule.needs if need not in ("template", "syntax")]
 
 
 def _entry(rule: type[Rule]) -> dict[str, object]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TextIO
 
 from template_lint.report.layout.width import width, wrap
@@ -58,6 +59,12 @@ def canvas_for(stream: TextIO, environ: Mapping[str, str] = os.environ) -> Canva
     """
     columns = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
     return Canvas(width=max(columns, _MIN_WIDTH), color=wants_color(stream, environ))
+
+
+def table_canvas(stream: TextIO) -> Canvas:
+    """Return the canvas for a table: a terminal breaks long rows, a program reads each row as one line."""
+    canvas = canvas_for(stream)
+    return canvas if stream.isatty() else replace(canvas, width=sys.maxsize)
 
 
 def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:

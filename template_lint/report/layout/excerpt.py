@@ -88,7 +88,9 @@ def _cut(cells: list[str], start: int, end: int, room: int) -> int:
     # A third of the room goes to what stands before the range, less when the range itself needs it.
     before = min(room // 3, max(room - 2 - width("".join(cells[start:end])), 0))
     shift = start
-    while shift > 0 and width("".join(cells[shift - 1 : start])) <= before:
+    while shift > 0 and (
+        width("".join(cells[shift - 1 : start])) <= before or width("".join(cells[shift - 1 :])) < room
+    ):
         shift -= 1
     return shift
 
