@@ -16,7 +16,7 @@ from template_lint.report.layout.escape import visible, visible_cells
 from template_lint.report.layout.excerpt import excerpt
 from template_lint.report.layout.place import location, title
 from template_lint.report.layout.summary import counts, summary_line
-from template_lint.report.layout.width import head
+from template_lint.report.layout.width import head, width
 
 FULL_UP_TO = 20
 _SCENARIOS_SHOWN = 3
@@ -93,13 +93,15 @@ def _headline(target: TargetReport, template: TemplateReport, profile: str | Non
     text = f"{title(target, template)}  {_verdict(template.verdict)}: " + counts(
         number[Severity.ERROR], number[Severity.WARNING], number[Severity.INFO]
     )
-    if profile is not None:
-        text += f" (transformers {profile})"
     label, style = "ok   ", "bold green"
     if number[Severity.ERROR]:
         label, style = "FAIL ", "bold red"
     elif number[Severity.WARNING]:
         label, style = "WARN ", "bold yellow"
+    # The last line of the report names the profile in any case; here it must not cost a line.
+    mirrored = f" (transformers {profile})"
+    if profile is not None and width(label + text + mirrored) <= canvas.width:
+        text += mirrored
     lines = canvas.hang(label, text, style=style)
     if template.verdict.patch is not None:
         lines += canvas.hang("     ", f"training template that fixes it: {visible(template.verdict.patch)}")
