@@ -171,11 +171,16 @@ def _cause_note(cause: dict[str, Any]) -> str:
     if kind == "suspected" or not cause.get("proven"):
         certainty = "suspected, not proven"
     else:
-        certainty = "proven together with a second place" if kind == "pair" else "proven"
+        certainty = "proven together with others" if kind in ("combination", "pair") else "proven"
     earlier, later = cause.get("outcome_earlier"), cause.get("outcome_later")
     if earlier is None and later is None:
-        return f"output that changes: {certainty}" if kind == "output" else certainty
-    return f"outcome: {_outcome(earlier)} -> {_outcome(later)} ({certainty})"
+        return certainty
+    shown = _printed if kind == "output" else _outcome
+    return f"outcome: {shown(earlier)} -> {shown(later)} ({certainty})"
+
+
+def _printed(value: object) -> str:
+    return "printed" if value else "not printed"
 
 
 def _outcome(value: object) -> str:

@@ -116,12 +116,17 @@ def test_same_cause_is_drawn_once() -> None:
 @pytest.mark.parametrize(
     ("cause", "note"),
     [
-        ({"proven": True, "kind": "output"}, "output that changes: proven"),
-        ({"proven": True, "kind": "pair", "outcome_earlier": True, "outcome_later": None},
-         "outcome: true -> not reached (proven together with a second place)"),
+        (
+            {"proven": True, "kind": "output", "outcome_earlier": True, "outcome_later": False},
+            "outcome: printed -> not printed (proven)",
+        ),
+        (
+            {"proven": True, "kind": "combination", "outcome_earlier": True, "outcome_later": None},
+            "outcome: true -> not reached (proven together with others)",
+        ),
         ({"proven": False, "kind": "suspected"}, "suspected, not proven"),
     ],
-)  # fmt: skip
+)
 def test_cause_says_how_sure_it_is(cause: dict[str, object], note: str) -> None:
     finding = prefix_finding(evidence={**prefix_finding().evidence, "cause": cause})
     assert note in printed(report(file_target(template_report(finding))))
