@@ -115,6 +115,20 @@ def test_atomic_writes_through_links(tmp_path: Path) -> None:
     assert (tmp_path / "real" / "file.txt").read_text() == "x"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
+def test_atomic_leaves_pipes_alone(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with outputs.atomic(pipe) as stream:
+            stream.write("x")
+        assert os.read(reading, 9) == b"x"
+    finally:
+        os.close(reading)
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
 def test_atomic_says_why_it_cannot(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot write"), outputs.atomic(tmp_path / "no" / "file"):
         pass

@@ -80,8 +80,8 @@ def atomic(path: Path) -> Iterator[TextIO]:
 
     What is no regular file (a pipe, /dev/stdout) is written to directly. Raises UsageError where writing fails.
     """
-    target = path.resolve()
-    direct = target.exists() and not target.is_file()
+    direct = path.exists() and not path.is_file()
+    target = path if direct else path.resolve()
     partial = target if direct else target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         try:
