@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import sys
 import tempfile
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from template_lint.cli.rules import own_needs
+from template_lint.cli.rules import own_needs, page
 from template_lint.cli.support.outputs import standard_output
 from template_lint.config import Options
 from template_lint.model import Report
@@ -45,20 +44,26 @@ def _check(rule: type[Rule], examples: Sequence[Example]) -> Report | None:
     if not examples:
         return None
     with tempfile.TemporaryDirectory() as folder:
-        paths = []
-        for example in examples:
-            path = Path(folder, example.name)
-            path.write_text(example.source, encoding="utf-8")
-            paths.append(str(path))
-        report = check(paths, Options(select=(rule.code,), jobs=1, offline=True, cache=False))
-    targets = [replace(target, target=Path(target.target).name) for target in report.targets]
+        names = {str(_write_example(example, Path(folder))): example.name for example in examples}
+        report = check(list(names), Options(select=(rule.code,), jobs=1, offline=True, cache=False))
+    targets = [replace(target, target=names.get(target.target, target.target)) for target in report.targets]
     return replace(report, targets=targets)
+
+
+def _write_example(example: Example, folder: Path) -> Path:
+    """Write an example where the linter knows it for what it is: a template by its suffix, a config by its name."""
+    path = folder / example.name
+    if path.suffix == ".json":
+        path.mkdir()
+        path /= "tokenizer_config.json"
+    path.write_text(example.source, encoding="utf-8")
+    return path
 
 
 def _write(rule: type[Rule], examples: Sequence[Example], report: Report | None, out: TextIO, canvas: Canvas) -> None:
     needs = f", needs {', '.join(own_needs(rule))}" if own_needs(rule) else ""
     out.write(canvas.paint(f"{rule.code} {rule.name}", "bold") + f" ({rule.severity.value}{needs})\n\n")
-    for line in _prose(inspect.getdoc(rule) or "", canvas):
+    for line in _prose(page(rule), canvas):
         out.write(line + "\n")
     for example in examples:
         out.write("\n" + canvas.paint(f"Example {example.name}", "bold") + "\n")

@@ -46,9 +46,14 @@ def command(output: str) -> None:
             out.write(line + "\n")
 
 
+def page(rule: type[Rule]) -> str:
+    """Return a rule's page as plain text: its docstring without the double backquotes of reStructuredText."""
+    return (inspect.getdoc(rule) or "").replace("``", "`")
+
+
 def summary(rule: type[Rule]) -> str:
     """Return the first line of a rule's page."""
-    return (inspect.getdoc(rule) or "").partition("\n")[0]
+    return page(rule).partition("\n")[0]
 
 
 def own_needs(rule: type[Rule]) -> list[str]:

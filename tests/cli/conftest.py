@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -29,7 +29,10 @@ class Engine:
         self.asked.append((tuple(targets), options))
         if isinstance(self.report, BaseException):
             raise self.report
-        return self.report
+        if "." in targets or len(self.report.targets) != len(targets):
+            return self.report
+        renamed = [replace(report, target=target) for report, target in zip(self.report.targets, targets, strict=True)]
+        return replace(self.report, targets=renamed)
 
     @property
     def options(self) -> Options:
@@ -49,7 +52,7 @@ class ToolPrefix:
     results of the tools.
 
     How to fix:
-    - do not look ahead
+    - do not look ahead with ``loop.last``
     """
 
     code, name, severity, needs = "TL101", "tool-prefix", Severity.ERROR, ("template", "syntax", "tools")

@@ -33,8 +33,8 @@ def test_rules_as_json(run: Run) -> None:
 @pytest.mark.parametrize("name", ["TL101", "tool-prefix"])
 def test_explain(run: Run, engine: Engine, name: str) -> None:
     engine.report = report(
-        file_target(template_report(prefix_finding()), name="/tmp/somewhere/bad.jinja"),
-        file_target(template_report(), name="/tmp/somewhere/good.jinja"),
+        file_target(template_report(prefix_finding()), name="bad.jinja"),
+        file_target(template_report(), name="good.jinja"),
     )
     result = run("explain", name)
     assert result.exit_code == 0, result.stderr
