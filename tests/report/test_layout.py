@@ -158,9 +158,6 @@ def test_who_gets_colours(stream: io.StringIO, environ: dict[str, str], color: b
     assert canvas_for(stream, environ).color is color
 
 
-def test_width_of_the_canvas(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    assert canvas_for(io.StringIO()).width == 40
-    monkeypatch.setenv("COLUMNS", "1")
-    assert canvas_for(io.StringIO()).width == 20
-    assert Canvas().width == DEFAULT_WIDTH
+@pytest.mark.parametrize(("columns", "width"), [("40", 40), ("1", 20), ("", DEFAULT_WIDTH), ("wide", DEFAULT_WIDTH)])
+def test_width_of_the_canvas(columns: str, width: int) -> None:
+    assert canvas_for(Terminal(), {"COLUMNS": columns}).width == width

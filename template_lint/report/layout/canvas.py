@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -57,8 +57,16 @@ def canvas_for(stream: TextIO, environ: Mapping[str, str] = os.environ) -> Canva
     NO_COLOR switches colours off and wins over FORCE_COLOR, which switches them on where there is no terminal; both
     count when they are not empty. See https://no-color.org and https://force-color.org.
     """
-    columns = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
-    return Canvas(width=max(columns, _MIN_WIDTH), color=wants_color(stream, environ))
+    return Canvas(width=max(_columns(stream, environ), _MIN_WIDTH), color=wants_color(stream, environ))
+
+
+def _columns(stream: TextIO, environ: Mapping[str, str]) -> int:
+    if environ.get("COLUMNS", "").isdecimal():
+        return int(environ["COLUMNS"])
+    if stream.isatty():
+        with contextlib.suppress(OSError, ValueError):
+            return os.get_terminal_size(stream.fileno()).columns or DEFAULT_WIDTH
+    return DEFAULT_WIDTH
 
 
 def table_canvas(stream: TextIO) -> Canvas:
