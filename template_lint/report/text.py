@@ -19,6 +19,7 @@ from template_lint.report.layout.summary import counts, summary_line
 from template_lint.report.layout.width import head, width
 
 FULL_UP_TO = 20
+_FULL_FINDINGS = 3
 _SCENARIOS_SHOWN = 3
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold blue"}
@@ -116,19 +117,35 @@ def _verdict(verdict: Verdict) -> str:
 def _findings(target: TargetReport, template: TemplateReport, canvas: Canvas) -> Iterator[str]:
     shown: set[Place] = set()
     findings = _live(template)
-    for finding in findings:
-        if finding.severity is not Severity.INFO:
-            yield ""
-            yield from _finding(target, template, finding, shown, canvas)
+    grave = [finding for finding in findings if finding.severity is not Severity.INFO]
+    full = _told_in_full(grave)
+    for finding in grave[:full]:
+        yield ""
+        yield from _finding(target, template, finding, shown, canvas)
+    if grave[full:]:
+        yield ""
+    for finding in grave[full:]:
+        yield from _brief(finding, canvas)
+    if grave[full:]:
+        yield from canvas.hang("", f"in brief; --select {grave[-1].rule} tells one of these in full", rest="  ")
     infos = [finding for finding in findings if finding.severity is Severity.INFO]
     if infos:
         yield ""
     for finding in infos:
-        place = f" ({finding.place.line}:{finding.place.column})" if finding.place else ""
-        label = f"info {finding.rule} "
-        yield from canvas.hang(
-            label, visible(f"{finding.name}: {finding.message}{place}"), style=_STYLE[finding.severity]
-        )
+        yield from _brief(finding, canvas)
+
+
+def _told_in_full(findings: list[Finding]) -> int:
+    """Return how many of the findings, worst first, are told in full so that a report fits a screen: at least one."""
+    errors = sum(finding.severity is Severity.ERROR for finding in findings)
+    return len(findings) if len(findings) <= _FULL_FINDINGS else max(1, min(errors, _FULL_FINDINGS))
+
+
+def _brief(finding: Finding, canvas: Canvas) -> list[str]:
+    place = f" ({finding.place.line}:{finding.place.column})" if finding.place else ""
+    label = f"{finding.severity.value} {finding.rule} "
+    text = visible(f"{finding.name}: {finding.message}{place}")
+    return canvas.hang(label, text, style=_STYLE[finding.severity], rest="  ")
 
 
 def _finding(

@@ -124,7 +124,7 @@ def test_divergence_is_aligned() -> None:
 def test_divergence_finds_the_offset_itself_when_evidence_has_none() -> None:
     assert list(divergence({"earlier": "ab", "later": "a"}, PLAIN)) == [
         "  earlier  ab",
-        "  later    a(ends here)",
+        "  later    a(end)",
         "            ^ here",
     ]
 

@@ -144,6 +144,20 @@ def test_place_outside_the_source_is_no_crash() -> None:
     assert "chat_template.jinja:501:1" in printed(report(file_target(template_report(finding))))
 
 
+def test_many_findings_still_fit_a_screen() -> None:
+    warnings = [prefix_finding(rule=f"TL10{n}", name=f"rule-{n}", severity=Severity.WARNING) for n in range(3, 9)]
+    output = printed(report(file_target(template_report(prefix_finding(), *warnings))))
+    expect(HERE, "brief.txt", output)
+    assert len(output.splitlines()) <= 40
+
+
+def test_the_first_errors_are_told_in_full() -> None:
+    errors = [prefix_finding(rule=f"TL10{n}") for n in range(1, 6)]
+    output = printed(report(file_target(template_report(*errors))))
+    assert output.count("  earlier  ") == 3
+    assert all(error.rule in output for error in errors)
+
+
 def test_worst_findings_come_first() -> None:
     warning = prefix_finding(rule="TL104", severity=Severity.WARNING)
     output = printed(report(file_target(template_report(warning, prefix_finding()))))

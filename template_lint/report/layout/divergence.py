@@ -32,7 +32,7 @@ def divergence(evidence: dict[str, Any], canvas: Canvas, *, indent: str = "  ") 
     # What comes after the parting matters more than what comes before it.
     before = tail(shared, max(room // 4, min(room // 2, 24)))
     for (label, style), text in zip(_LABELS, (earlier, later), strict=True):
-        after = head(visible_cells(text[at:], backslash=True), room - width(before)) or "(ends here)"
+        after = head(visible_cells(text[at:], backslash=True), room - width(before)) or "(end)"
         yield f"{indent}{label:<{_LABEL_WIDTH}}{before}{canvas.paint(after, style)}"
     yield from _mark(_where(evidence), len(indent) + _LABEL_WIDTH + width(before), canvas, indent)
 
