@@ -1,7 +1,7 @@
 """Why two renders diverge: the template branch, or the printed piece, whose change restores the prefix.
 
 Both renders are traced. A branch whose outcome differs is forced to what it was in the other render; a piece that only one
-of them has at the divergence is suppressed; then pairs. What restores the prefix is the cause: proven, not guessed.
+of them has at the divergence is suppressed; then pairs, then all of one render together. What restores the prefix is the cause: proven, not guessed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _MOST_PAIRED = 8
 class Cause(NamedTuple):
     """The place to look at.
 
-    ``kind`` is ``branch`` (a condition whose outcome changed), ``output`` (a piece printed in one render only), ``pair``
-    (the first of two that must change together) or ``suspected`` (a lookahead expression; nothing was proven).
+    ``kind`` is ``branch`` (a condition whose outcome changed), ``output`` (a piece printed in one render only), ``combination``
+    (the first of several that must change together) or ``suspected`` (a lookahead expression; nothing was proven).
     ``outcome_earlier`` and ``outcome_later`` are the outcomes of the condition, or whether the piece was printed.
     """
 
@@ -166,8 +166,35 @@ def _search(pair: _Pair, known_sites: set[int]) -> Cause | None:
             return _proven(pair, change, "output" if change.value is None else "branch")
     for first, second in combinations(_closest(singles), 2):
         if first.site != second.site and pair.restored_by(first, second):
-            return _proven(pair, first, "pair")
+            return _proven(pair, first, "combination")
+    for several in _all_together(pair, singles):
+        if pair.restored_by(*several):
+            return _proven(pair, _smallest(pair, several)[0], "combination")
     return None
+
+
+def _all_together(pair: _Pair, singles: list[Change]) -> Iterator[list[Change]]:
+    """Every flipped decision of one render taken as in the other, with and without the piece that only one has."""
+    gone = [change for change in singles if change.value is None]
+    for in_earlier in (False, True):
+        flips = {
+            change.occurrences: change
+            for change in singles
+            if change.value is not None and change.in_earlier is in_earlier and len(change.occurrences) == 1
+        }
+        if flips:
+            yield list(flips.values())
+            for change in gone:
+                yield [*flips.values(), change]
+
+
+def _smallest(pair: _Pair, changes: list[Change]) -> list[Change]:
+    """Leave out, one by one, what is not needed; the decision nearest to the divergence stays longest."""
+    for change in reversed(changes):
+        fewer = [other for other in changes if other is not change]
+        if fewer and pair.restored_by(*fewer):
+            changes = fewer
+    return changes
 
 
 def _closest(singles: list[Change]) -> list[Change]:

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from template_lint.facts.cause import Cause, CauseMemory, find_cause
 from template_lint.facts.prefix import Appended, Question, appended_kind, common_prefix_length, wants_generation_prompt
+from template_lint.facts.probes import ToolProbe, tool_probe
 from template_lint.facts.shapes import SHAPES, Shape
 from template_lint.facts.static import StaticFacts, analyse
+from template_lint.model import Place
 from template_lint.rendering.api import make_context, outcome_of
+from template_lint.rendering.limits import trusted_memory
 from template_lint.rendering.profiles import Profile
 from template_lint.rendering.template import ChatTemplate, Outcome
+from template_lint.rendering.trace import place_of
 from template_lint.scenarios.catalogue import catalogue_version, load_catalogue
 from template_lint.scenarios.model import Scenario
 
@@ -249,6 +253,22 @@ class TemplateFacts:
         )
         return Divergence(question, common_prefix_length(earlier, later), cause)
 
+    def printed_at(self, scenario: Scenario, count: int, generation_prompt: bool, offset: int) -> Place | None:
+        """Where the template prints the character at ``offset`` of this render, or None past its end."""
+        context = self._context(scenario.messages[:count], scenario.tools, scenario.kwargs, generation_prompt)
+        _, trace = self.template.trace(context)
+        position = 0
+        for segment in trace.segments:
+            position += len(segment.text)
+            if position > offset and segment.occurrence[0] >= 0:
+                return place_of(self.template.sites[segment.occurrence[0]], self.template.source_map)
+        return None
+
+    @cached_property
+    def tool_probe(self) -> ToolProbe:
+        """What of a probe tool call reaches the prompt."""
+        return tool_probe(self)
+
     # Token ids.
 
     @cached_property
@@ -259,7 +279,8 @@ class TemplateFacts:
         from template_lint.errors import TemplateLintError
 
         try:
-            return self._load_tokenization()
+            with trusted_memory():
+                return self._load_tokenization()
         except TemplateLintError as error:
             self.no_tokenizer = str(error)
             return None

@@ -42,6 +42,7 @@ class Limits:
     """
 
     armed = False
+    _running = False
 
     def __init__(self) -> None:
         self._spent = 0.0
@@ -56,6 +57,7 @@ class Limits:
         if left <= 0:
             raise RenderStopped("time", f"{TEMPLATE_SECONDS:g} s for all renders of one template")
         started = time.process_time()
+        Limits._running = True
         signal.setitimer(signal.ITIMER_VIRTUAL, HARD_SECONDS)
         signal.setitimer(signal.ITIMER_PROF, min(SOFT_SECONDS, left))
         try:
@@ -63,6 +65,7 @@ class Limits:
         except MemoryError:
             raise RenderStopped("memory", f"{MEMORY_BYTES >> 20} MiB") from None
         finally:
+            Limits._running = False
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             self._spent += time.process_time() - started
@@ -85,15 +88,37 @@ def arm_process() -> None:
     signal.signal(signal.SIGPROF, _on_time)
     signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
     Limits.armed = True
+    _cap_memory()
+
+
+@contextlib.contextmanager
+def trusted_memory() -> Iterator[None]:
+    """Lift the memory cap for work that is ours (loading a tokenizer), then cap what comes after it."""
+    if Limits.armed and sys.platform == "linux":
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+    try:
+        yield
+    finally:
+        if Limits.armed:
+            _cap_memory()
+
+
+def _cap_memory() -> None:
     if sys.platform == "linux":
         import resource
 
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (_data_bytes() + MEMORY_BYTES, hard))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _on_time(_signal: int, _frame: Any) -> None:
-    raise RenderStopped("time", f"{SOFT_SECONDS:g} s of processor time for one render")
+    # The signal may arrive just after the render has ended.
+    if Limits._running:
+        raise RenderStopped("time", f"{SOFT_SECONDS:g} s of processor time for one render")
 
 
 def _data_bytes() -> int:

@@ -67,6 +67,11 @@ class ChatTemplate:
         """The plain environment: its filters, tests and globals are what a template may use."""
         return self._environment
 
+    @property
+    def compiles(self) -> bool:
+        """Whether the plain compilation has succeeded (asks nothing: call after a render)."""
+        return "_plain" in self.__dict__
+
     @cached_property
     def _plain(self) -> Template:
         with self.limits.render():

@@ -1,0 +1,195 @@
+"""``check()``: targets -> snapshots -> one job per template in a worker -> Report.
+
+The process that prints never renders: templates run in worker processes that may be stopped or die (see ``workers``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from template_lint.cache import ReportCache
+from template_lint.config import Options
+from template_lint.errors import CannotCheckError, TemplateLintError
+from template_lint.model import Report, TargetError, TargetReport, TemplateReport
+from template_lint.rendering.profiles import Profile, resolve_profile
+from template_lint.snapshot.load import expand_targets, load_snapshot
+from template_lint.snapshot.model import Snapshot, TemplateCopy
+from template_lint.snapshot.special_tokens import special_tokens
+from template_lint.target import Target, parse_target
+from template_lint.workers import Died, Failed, run_jobs
+
+if TYPE_CHECKING:
+    from template_lint.scenarios.model import Scenario
+
+PLACEHOLDER_TOKENS = {
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "unk_token": "<unk>",
+    "pad_token": "<pad>",
+    "sep_token": "<sep>",
+    "cls_token": "<cls>",
+    "mask_token": "<mask>",
+}
+"""Special tokens for a template that comes without any tokenizer files."""
+
+Progress = Callable[[int, int, str], None]
+
+
+class Job(NamedTuple):
+    """Everything a worker needs to check one template."""
+
+    copy: TemplateCopy
+    snapshot: Snapshot
+    profile: Profile
+    codes: tuple[str, ...]
+    variables: dict[str, Any]
+    tokenizer: Snapshot | None
+    conversations: list[Scenario]
+    force_tools: bool
+    selection_error: str | None
+
+
+class _Loaded(NamedTuple):
+    """A target and the jobs it makes, or the error that kept us out."""
+
+    target: Target
+    snapshot: Snapshot | None
+    jobs: list[Job]
+    error: TargetError | None
+
+
+def check(targets: Sequence[str], options: Options, *, progress: Progress | None = None) -> Report:
+    """Check every target; the report lists them in the order given, folders expanded in sorted order.
+
+    ``progress`` is called with (done, total, name). Raises UsageError for a wrong request. A target that cannot be looked at
+    does not stop the others: it carries an error in the report.
+    """
+    profile = resolve_profile(options.transformers)
+    codes = _codes(options)
+    conversations = _conversations(options)
+    tokenizer = _load(parse_target(options.tokenizer), options, profile) if options.tokenizer else None
+    expanded = [part for text in targets for part in expand_targets(parse_target(text))]
+    loaded = [_jobs(target, options, profile, codes, conversations, tokenizer) for target in expanded]
+    jobs = [job for entry in loaded for job in entry.jobs]
+    reports = iter(_run(jobs, options, progress))
+    return Report(
+        profile=profile.label, targets=[_target_report(entry, [next(reports) for _ in entry.jobs]) for entry in loaded]
+    )
+
+
+def _codes(options: Options) -> tuple[str, ...]:
+    if not options.select and not options.ignore:
+        return ()
+    from template_lint.rules.registry import select
+
+    return tuple(select(options.select, options.ignore))
+
+
+def _conversations(options: Options) -> list[Scenario]:
+    if not options.conversations:
+        return []
+    from template_lint.scenarios.user import load_conversations
+
+    return [scenario for path in options.conversations for scenario in load_conversations(path)]
+
+
+def _load(target: Target, options: Options, profile: Profile) -> Snapshot:
+    return load_snapshot(target, offline=options.offline, profile_version=profile.version)
+
+
+def _jobs(
+    target: Target,
+    options: Options,
+    profile: Profile,
+    codes: tuple[str, ...],
+    conversations: list[Scenario],
+    tokenizer: Snapshot | None,
+) -> _Loaded:
+    try:
+        snapshot = _load(target, options, profile)
+        own = special_tokens(snapshot, profile.version)
+        if not own and tokenizer is not None:
+            own = special_tokens(tokenizer, profile.version)
+    except CannotCheckError as error:
+        return _Loaded(target, None, [], TargetError(kind=error.kind, message=str(error)))
+    copies = list(snapshot.templates)
+    if not copies:
+        copies = [TemplateCopy(name="default", source="", file="")]
+    jobs = [
+        Job(
+            copy=copy,
+            snapshot=snapshot,
+            profile=profile,
+            codes=codes,
+            variables=own or (PLACEHOLDER_TOKENS if not snapshot.config else {}),
+            tokenizer=snapshot if snapshot.tokenizer is not None else tokenizer,
+            conversations=conversations,
+            force_tools="tools" in options.require,
+            selection_error=snapshot.selection_error if copy is copies[0] else None,
+        )
+        for copy in copies
+    ]
+    return _Loaded(target, snapshot, jobs, None)
+
+
+def _target_report(entry: _Loaded, templates: list[TemplateReport]) -> TargetReport:
+    snapshot = entry.snapshot
+    return TargetReport(
+        target=entry.target.text,
+        kind=entry.target.kind.value,
+        repo=snapshot.repo if snapshot else entry.target.repo,
+        revision=snapshot.revision if snapshot else None,
+        files=dict(snapshot.files) if snapshot else {},
+        templates=templates,
+        error=entry.error,
+    )
+
+
+def _run(jobs: list[Job], options: Options, progress: Progress | None) -> list[TemplateReport]:
+    cache = ReportCache() if options.cache else None
+    results: list[TemplateReport | None] = [None] * len(jobs)
+    keys = [cache.key(job) if cache else "" for job in jobs]
+    missing: list[int] = []
+    for index, key in enumerate(keys):
+        results[index] = cache.load(key) if cache else None
+        if results[index] is None:
+            missing.append(index)
+    done = len(jobs) - len(missing)
+    if missing:
+        for position, report in _work([jobs[index] for index in missing], options.jobs):
+            index = missing[position]
+            results[index] = report
+            if cache:
+                cache.store(keys[index], report)
+            done += 1
+            if progress is not None:
+                progress(done, len(jobs), jobs[index].copy.file or jobs[index].snapshot.target.text)
+    return [report for report in results if report is not None]
+
+
+def _work(jobs: list[Job], processes: int) -> Iterable[tuple[int, TemplateReport]]:
+    from template_lint.inspection import inspect_template, stopped_report
+    from template_lint.rendering.limits import arm_process
+
+    count = processes or _processors()
+    for index, result in run_jobs(inspect_template, jobs, jobs=count, initializer=arm_process):
+        if isinstance(result, Died):
+            yield index, stopped_report(jobs[index], result.reason)
+        elif isinstance(result, Failed):
+            raise InternalError(f"{jobs[index].snapshot.target.text}: {result.error}\n{result.traceback}")
+        else:
+            yield index, result
+
+
+class InternalError(TemplateLintError):
+    """A rule raised: our defect, not the template's. Never exit 1."""
+
+    kind = "internal"
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

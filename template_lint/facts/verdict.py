@@ -1,0 +1,101 @@
+"""The verdict for agentic loops, and the capability card, from renders only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from template_lint.facts.prefix import Appended, Question
+from template_lint.facts.probes import ASK, CALL_NAME, RESULT, SYSTEM, TOOL
+from template_lint.model import Verdict
+from template_lint.scenarios.model import Scenario
+
+if TYPE_CHECKING:
+    from template_lint.facts.template_facts import TemplateFacts
+
+_HISTORY = (Appended.USER, Appended.SYSTEM)
+
+
+def verdict_of(facts: TemplateFacts) -> Verdict:
+    """One of DESIGN.md's words, over all rounds and thinking modes, in text and (with a tokenizer) in ids."""
+    if not any(question.answered for question in facts.questions):
+        return Verdict(tito="unrenderable")
+    if not facts.static.reads_tools:
+        return Verdict(tito="no-tools")
+    if not facts.answered(Appended.TOOL):
+        return Verdict(tito="unrenderable")
+    tool_breaks = _breaks(facts, facts.questions, (Appended.TOOL,))
+    if not tool_breaks and not _breaks(facts, facts.questions, _HISTORY):
+        return Verdict(tito="stable")
+    kwargs = _stabilising_kwargs(facts)
+    if kwargs is not None:
+        return Verdict(tito="stable-with-kwargs", kwargs=kwargs)
+    return Verdict(tito="unstable" if tool_breaks else "breaks-on-user")
+
+
+def _breaks(facts: TemplateFacts, questions: Iterable[Question], kinds: tuple[Appended, ...]) -> bool:
+    for question in questions:
+        if question.appended in kinds and question.answered:
+            if not question.holds:
+                return True
+            if facts.tokenization is not None and facts.token_divergence(question) is not None:
+                return True
+    return False
+
+
+def _stabilising_kwargs(facts: TemplateFacts) -> dict[str, Any] | None:
+    base = [scenario for scenario in facts.scenarios if "[" not in scenario.name and not scenario.own]
+    # Scenarios that are known to break come first: most switches fail on the first question.
+    broken = {question.scenario.name for question in facts.questions if question.answered and not question.holds}
+    base.sort(key=lambda scenario: scenario.name not in broken)
+    for kwargs in facts.static.switches():
+        if _all_hold(facts, base, kwargs):
+            return kwargs
+    return None
+
+
+def _all_hold(facts: TemplateFacts, base: list[Scenario], kwargs: dict[str, Any]) -> bool:
+    answered = False
+    for scenario in base:
+        questions = facts.questions_of(scenario.with_kwargs(kwargs))
+        if _breaks(facts, questions, (Appended.TOOL, *_HISTORY)):
+            return False
+        answered = answered or any(q.appended is Appended.TOOL and q.answered for q in questions)
+    return answered
+
+
+def capabilities_of(facts: TemplateFacts) -> dict[str, Any]:
+    """What the template can render: each entry is decided by looking for a probe's words in a prompt."""
+    probe = facts.tool_probe
+    with_tools = facts.render([ASK], tools=[TOOL], generation_prompt=True).text or ""
+    with_system_and_tools = facts.render([SYSTEM, ASK], tools=[TOOL], generation_prompt=True).text or ""
+    return {
+        "tools": CALL_NAME in with_tools or CALL_NAME in with_system_and_tools,
+        "tool_calls": probe.call_name and probe.arguments,
+        "tool_results": probe.result,
+        "parallel_tool_calls": _parallel(facts),
+        "system": _shows(facts, "system"),
+        "developer": _shows(facts, "developer"),
+        "reasoning": _shows_reasoning(facts),
+        "generation_markers": facts.static.has_generation_tag,
+        "thinking_switches": sorted({name for setting in facts.static.switches() for name in setting}),
+    }
+
+
+def _shows(facts: TemplateFacts, role: str) -> bool:
+    message = {"role": role, "content": "zqinstruction"}
+    return "zqinstruction" in (facts.render([message, ASK], generation_prompt=True).text or "")
+
+
+def _shows_reasoning(facts: TemplateFacts) -> bool:
+    reply = {"role": "assistant", "reasoning_content": "zqreasoning", "content": "zqreply"}
+    return "zqreasoning" in (facts.render([ASK, reply]).text or "")
+
+
+def _parallel(facts: TemplateFacts) -> bool:
+    for scenario in facts.scenarios:
+        if scenario.name == "parallel-calls":
+            text = facts.render_scenario(scenario, 4, True).text or ""
+            results = [str(message["content"]) for message in scenario.messages[2:4]]
+            return all(result in text for result in results) and RESULT not in text
+    return False

@@ -1,0 +1,124 @@
+"""What a worker does with one template: facts, then every selected rule, then the report. Pure but for the clock of limits."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from template_lint.facts import TemplateFacts
+from template_lint.facts.verdict import capabilities_of, verdict_of
+from template_lint.model import Finding, Skipped, TemplateReport, Verdict
+from template_lint.rules.base import Rule, Skip
+from template_lint.rules.registry import all_rules
+
+if TYPE_CHECKING:
+    from template_lint.engine import Job
+
+
+def inspect_template(job: Job) -> TemplateReport:
+    """Check one template. A rule that raises anything but Skip is a defect and is not caught here."""
+    facts = facts_of(job)
+    findings: list[Finding] = []
+    skipped: list[Skipped] = []
+    checked: list[str] = []
+    for rule in _selected(job):
+        reason = _unmet(rule, facts)
+        if reason is None:
+            try:
+                findings.extend(rule().check(facts))
+                checked.append(rule.code)
+                continue
+            except Skip as skip:
+                reason = str(skip)
+        skipped.append(Skipped(rule=rule.code, reason=reason))
+    findings.sort(key=_order)
+    healthy = facts.selection_error is None and facts.compile_error is None
+    return TemplateReport(
+        name=job.copy.name,
+        file=job.copy.file or None,
+        sha256=_digest(job.copy.source),
+        source=job.copy.source,
+        verdict=verdict_of(facts) if healthy else Verdict(tito="unrenderable"),
+        prompt_fingerprint=facts.prompt_fingerprint if healthy else "",
+        capabilities=capabilities_of(facts) if healthy else {},
+        findings=findings,
+        skipped=skipped,
+        checked=checked,
+    )
+
+
+def facts_of(job: Job) -> TemplateFacts:
+    """The facts of a job's template."""
+    tokenizer = job.tokenizer
+    load = None
+    if tokenizer is not None:
+        from template_lint.tokenization import load_tokenization
+
+        snapshot, version = tokenizer, job.profile.version
+
+        def load():  # type: ignore[no-untyped-def]
+            return load_tokenization(snapshot, profile_version=version)
+
+    return TemplateFacts(
+        job.copy.source,
+        job.profile,
+        name=job.copy.name,
+        file=job.copy.file or None,
+        variables=job.variables,
+        conversations=job.conversations,
+        tokenization=load,
+        force_tools=job.force_tools,
+        snapshot=job.snapshot,
+        selection_error=job.selection_error,
+    )
+
+
+def stopped_report(job: Job, reason: str) -> TemplateReport:
+    """The report for a template that took its worker down: TL508, and every other rule not checked."""
+    rules = _selected(job)
+    blow_up = next((rule for rule in all_rules() if rule.code == "TL508"), None)
+    findings = []
+    if blow_up is not None and blow_up in rules:
+        message = f"rendering took its process down: {reason}"
+        remedy = "Do not use this template."
+        findings.append(blow_up().finding(facts_of(job), message, remedy=remedy, evidence={"reason": reason}))
+    return TemplateReport(
+        name=job.copy.name,
+        file=job.copy.file or None,
+        sha256=_digest(job.copy.source),
+        source=job.copy.source,
+        verdict=Verdict(tito="unrenderable"),
+        prompt_fingerprint="",
+        capabilities={},
+        findings=findings,
+        skipped=[
+            Skipped(rule=rule.code, reason=f"rendering was stopped: {reason}") for rule in rules if rule is not blow_up
+        ],
+    )
+
+
+def _selected(job: Job) -> list[type[Rule]]:
+    return [rule for rule in all_rules() if not job.codes or rule.code in job.codes]
+
+
+def _unmet(rule: type[Rule], facts: TemplateFacts) -> str | None:
+    """Why a rule cannot be asked, or None. The first unmet need counts."""
+    if "template" in rule.needs and facts.selection_error is not None:
+        return "there is no template (TL001)"
+    if "syntax" in rule.needs and facts.compile_error is not None:
+        return "the template does not compile (TL002)"
+    if "tools" in rule.needs and not facts.tool_rules_apply:
+        return "the template knows no tools (TL200)"
+    if "tokenizer" in rule.needs and facts.tokenization is None:
+        return facts.no_tokenizer
+    if "snapshot" in rule.needs and (facts.snapshot is None or len(facts.snapshot.copies) < 2):
+        return "there is only one copy of the template"
+    return None
+
+
+def _order(finding: Finding) -> tuple[int, str, int]:
+    return -finding.severity.rank, finding.rule, finding.place.offset if finding.place else -1
+
+
+def _digest(source: str) -> str:
+    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()

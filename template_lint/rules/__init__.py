@@ -1,0 +1,1 @@
+"""The rules: one folder each, in family folders, discovered and never listed by hand."""

@@ -1,0 +1,76 @@
+"""What a rule is: a stateless class whose ``check`` turns the facts of one template into findings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from template_lint.model import Finding, Place, Severity
+
+if TYPE_CHECKING:
+    from template_lint.facts import TemplateFacts
+
+EXAMPLE_SUFFIXES = (".jinja", ".json")
+
+
+class Skip(Exception):
+    """Raised by ``check`` where the question cannot be asked of this template; carries the reason."""
+
+
+class Example(NamedTuple):
+    """An example that lies beside the rule: ``bad*`` must give a finding of this rule, ``good*`` must not."""
+
+    name: str
+    source: str
+
+
+class Rule:
+    """One rule. The docstring is its page: a summary line, then what it finds, why it matters, how to fix it.
+
+    ``needs`` names what must be there for the question to make sense: ``template`` (one was found), ``syntax`` (it compiles),
+    ``tools`` (it knows tools, or the user insists), ``tokenizer``, ``snapshot`` (the files around the template). A rule whose
+    needs are not met is skipped with the reason.
+    """
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    severity: ClassVar[Severity]
+    needs: ClassVar[tuple[str, ...]] = ("template", "syntax")
+
+    def check(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Yield the findings. Pure: the same facts give the same findings. Raises Skip with a reason."""
+        raise AssertionError(f"{type(self).__name__} has no check")
+
+    def finding(
+        self,
+        facts: TemplateFacts,
+        message: str,
+        *,
+        remedy: str,
+        place: Place | None = None,
+        scenario: str | None = None,
+        evidence: dict[str, Any] | None = None,
+        severity: Severity | None = None,
+        file: str | None = None,
+    ) -> Finding:
+        """A finding of this rule on this template."""
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            severity=severity or self.severity,
+            message=message,
+            remedy=remedy,
+            file=file if file is not None else facts.file,
+            place=place,
+            scenario=scenario,
+            evidence=evidence or {},
+        )
+
+    @classmethod
+    def examples(cls) -> list[Example]:
+        """The example templates that lie beside the rule, by name."""
+        folder = Path(inspect.getfile(cls)).parent
+        files = sorted(path for path in folder.iterdir() if path.name.startswith(("bad", "good")))
+        return [Example(path.name, path.read_text(encoding="utf-8")) for path in files if path.suffix in EXAMPLE_SUFFIXES]

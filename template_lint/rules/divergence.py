@@ -1,0 +1,150 @@
+"""From divergences to findings: those with one cause become one finding that lists its scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from template_lint.facts.cause import Cause
+from template_lint.facts.prefix import Appended, common_suffix_length
+from template_lint.facts.template_facts import Divergence, TemplateFacts
+from template_lint.model import Finding
+from template_lint.rules.base import Rule, Skip
+from template_lint.rules.wording import around, setting, shorten
+
+
+def prefix_findings(
+    rule: Rule, facts: TemplateFacts, appended: Appended, *, what: str, remedy: str | None = None
+) -> Iterator[Finding]:
+    """One finding per cause for the text divergences of one kind. ``what`` begins the sentence; ``remedy`` replaces the
+    remedy that follows from the cause. Raises Skip where no question of this kind could be asked.
+    """
+    asked = require_answers(facts, appended)
+    for group in by_cause(facts.divergences(appended)):
+        first = group[0]
+        names = list(dict.fromkeys(divergence.question.scenario.name for divergence in group))
+        evidence = text_evidence(first, names)
+        message = f"{what}: {_values(first)}{_because(first.cause)} ({len(group)} of {len(asked)} questions)"
+        helps = switch_that_prevents(facts, appended, group)
+        if helps is not None:
+            message += f"; {setting(helps)} prevents it"
+            evidence["prevented_by"] = helps
+        yield rule.finding(
+            facts,
+            message,
+            remedy=remedy or _remedy(first.cause),
+            place=first.cause.place if first.cause else None,
+            scenario=names[0],
+            evidence=evidence,
+        )
+
+
+def require_answers(facts: TemplateFacts, appended: Appended) -> list[Any]:
+    """The answered questions of one kind. Raises Skip with the template's own reason where there are none."""
+    asked = facts.answered(appended)
+    if asked:
+        return asked
+    for question in facts.unanswered(appended):
+        failed = question.earlier_outcome if not question.earlier_outcome.ok else question.later_outcome
+        raise Skip(f"no {appended.value} scenario renders: {failed.error}: {failed.message[:120]}")
+    raise Skip(f"no scenario appends a {appended.value} message")
+
+
+def by_cause(divergences: list[Divergence]) -> list[list[Divergence]]:
+    """Group divergences by cause, in order of first appearance; unproven ones together."""
+    groups: dict[Any, list[Divergence]] = {}
+    for divergence in divergences:
+        cause = divergence.cause
+        groups.setdefault(cause.key if cause and cause.proven else None, []).append(divergence)
+    return list(groups.values())
+
+
+def text_evidence(divergence: Divergence, scenarios: list[str]) -> dict[str, Any]:
+    """The evidence of DESIGN.md, with excerpts around the divergence instead of whole renders."""
+    earlier, later = _texts(divergence)
+    earlier_excerpt, at = around(earlier, divergence.offset)
+    later_excerpt, _ = around(later, divergence.offset)
+    return {
+        "earlier": earlier_excerpt,
+        "later": later_excerpt,
+        "excerpt_offset": at,
+        "offset": divergence.offset,
+        "common_tail": common_suffix_length(earlier[divergence.offset :], later[divergence.offset :]),
+        "token_index": None,
+        "scenarios": scenarios,
+        "messages": [divergence.question.earlier, divergence.question.later],
+        "cause": cause_evidence(divergence.cause),
+    }
+
+
+def cause_evidence(cause: Cause | None) -> dict[str, Any] | None:
+    """The cause as JSON."""
+    if cause is None:
+        return None
+    return {
+        "line": cause.place.line,
+        "column": cause.place.column,
+        "end_line": cause.place.end_line,
+        "end_column": cause.place.end_column,
+        "source": cause.source,
+        "outcome_earlier": cause.outcome_earlier,
+        "outcome_later": cause.outcome_later,
+        "proven": cause.proven,
+        "kind": cause.kind,
+    }
+
+
+def switch_that_prevents(
+    facts: TemplateFacts, appended: Appended, group: list[Divergence]
+) -> dict[str, Any] | None:
+    """The first thinking switch under which none of these scenarios breaks, or None."""
+    broken = {divergence.question.scenario.base_name for divergence in group if not divergence.question.scenario.own}
+    for kwargs in facts.static.switches():
+        questions = [
+            question
+            for scenario in facts.scenarios
+            if scenario.base_name in broken and not scenario.own and "[" not in scenario.name
+            for question in facts.questions_of(scenario.with_kwargs(kwargs))
+            if question.appended is appended
+        ]
+        if questions and all(question.answered and question.holds for question in questions):
+            return kwargs
+    return None
+
+
+def _texts(divergence: Divergence) -> tuple[str, str]:
+    earlier, later = divergence.question.earlier_outcome.text, divergence.question.later_outcome.text
+    assert earlier is not None and later is not None
+    return earlier, later
+
+
+def _values(divergence: Divergence) -> str:
+    earlier, later = _texts(divergence)
+    rest_earlier, rest_later = earlier[divergence.offset :], later[divergence.offset :]
+    if not rest_later:
+        return f"{shorten(rest_earlier, 40)} is gone at character {divergence.offset}"
+    return f"{shorten(rest_earlier, 32)} becomes {shorten(rest_later, 32)} at character {divergence.offset}"
+
+
+def _because(cause: Cause | None) -> str:
+    if cause is None:
+        return ""
+    where = f"line {cause.place.line}"
+    if not cause.proven:
+        return f"; suspected: {shorten(cause.source)} on {where} looks past the current message"
+    if cause.kind == "output":
+        side = "before" if cause.outcome_earlier else "after"
+        return f", because {where} prints {shorten(cause.source)} only {side}"
+    turned = f"turns from {str(cause.outcome_earlier).lower()} to {str(cause.outcome_later).lower()}"
+    more = " (with others)" if cause.kind == "combination" else ""
+    return f", because {shorten(cause.source)} on {where} {turned}{more}"
+
+
+def _remedy(cause: Cause | None) -> str:
+    if cause is None or not cause.proven:
+        return "Decide each message's text from that message and those before it, never from what follows."
+    where = f"line {cause.place.line}"
+    if cause.kind == "output":
+        return f"Print what {where} prints inside the turn it belongs to, or only with add_generation_prompt."
+    value = str(cause.outcome_earlier).lower()
+    return f"Make the condition on {where} independent of later messages: the model saw it {value} when the turn was last."

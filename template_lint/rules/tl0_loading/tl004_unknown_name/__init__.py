@@ -1,0 +1,137 @@
+"""TL004: a filter, test, function or variable that apply_chat_template does not supply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jinja2 import nodes
+
+from template_lint.facts import TemplateFacts
+from template_lint.facts.static import SPECIAL_TOKEN_NAMES, SUPPLIED
+from template_lint.model import Finding, Place, Severity
+from template_lint.rules.base import Rule
+
+# Methods and attributes of everything a template can hold: JSON data, loop, namespace, cycler, joiner.
+_PLAIN_TYPES = (str, list, tuple, dict, int, float, bool)
+_JINJA_METHODS = frozenset({"cycle", "changed", "next", "reset", "current", "fromkeys"})
+_METHODS = frozenset(name for kind in _PLAIN_TYPES for name in dir(kind)) | _JINJA_METHODS
+
+
+class UnknownName(Rule):
+    """The template uses a name that ``apply_chat_template`` does not supply.
+
+    What: a filter, a test, a function or a method that is not there (``fromjson``, ``dict.from_keys``), often on a branch
+    that is rarely taken; or a variable that nobody supplies, read without ``is defined``, ``default`` or a condition.
+
+    Why it matters: the rare branch raises in the middle of a run; an undefined variable prints nothing, or raises as soon as
+    something is done with it.
+
+    How to fix: use what is there (``tojson``, ``is mapping``, ``.items()``), and guard every extra variable.
+    """
+
+    code = "TL004"
+    name = "unknown-name"
+    severity = Severity.ERROR
+
+    def check(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Walk the tree."""
+        known = facts.template.environment
+        tree = facts.template.tree
+        macros = {node.name for node in tree.find_all(nodes.Macro)}
+        for kind, node, name in _uses(tree, macros):
+            registry = {"filter": known.filters, "test": known.tests, "function": known.globals, "method": _METHODS}[kind]
+            if name in registry or (kind == "function" and name in facts.static.assigned):
+                continue
+            yield self.finding(
+                facts,
+                f"apply_chat_template has no {kind} {name!r}: this line raises when it is reached",
+                remedy=_remedy(kind, name),
+                place=_name_place(facts, node, name),
+                evidence={"kind": kind, "name": name},
+            )
+        yield from self._variables(facts, {str(name) for name in known.globals})
+
+    def _variables(self, facts: TemplateFacts, functions: set[str]) -> Iterator[Finding]:
+        guarded = _guarded_names(facts.template.tree)
+        risky = _risky_uses(facts.template.tree)
+        for name in sorted(facts.static.free):
+            if name in SUPPLIED | SPECIAL_TOKEN_NAMES | functions | guarded or name in facts.variables:
+                continue
+            uses = [node for node in facts.static.free[name] if id(node) in risky]
+            if uses:
+                yield self.finding(
+                    facts,
+                    f"the variable {name!r} is supplied by nobody and used without a guard",
+                    remedy=f"Guard it: {{% if {name} is defined %}}, or {name} | default(...).",
+                    place=_name_place(facts, uses[0], name),
+                    evidence={"kind": "variable", "name": name},
+                )
+
+
+def _uses(tree: nodes.Template, macros: set[str]) -> Iterator[tuple[str, nodes.Node, str]]:
+    for node in tree.find_all((nodes.Filter, nodes.Test, nodes.Call)):
+        if isinstance(node, nodes.Filter):
+            yield "filter", node, node.name
+        elif isinstance(node, nodes.Test):
+            yield "test", node, node.name
+        elif isinstance(node, nodes.Call):
+            target = node.node
+            if isinstance(target, nodes.Name) and target.name not in macros | {"caller", "loop"}:
+                yield "function", target, target.name
+            elif isinstance(target, nodes.Getattr) and not _is_module(target.node):
+                yield "method", target, target.attr
+
+
+def _is_module(node: nodes.Node) -> bool:
+    """``loop`` and ``self`` have members of their own."""
+    return isinstance(node, nodes.Name) and node.name in ("loop", "self")
+
+
+def _guarded_names(tree: nodes.Template) -> set[str]:
+    """Names that the template tests anywhere: ``is defined``, ``default``, or as (part of) a condition."""
+    guarded: set[str] = set()
+    for node in tree.find_all((nodes.Test, nodes.Filter, nodes.If, nodes.CondExpr, nodes.And, nodes.Or, nodes.Not)):
+        if isinstance(node, nodes.Test | nodes.Filter):
+            if isinstance(node, nodes.Test) or node.name in ("default", "d"):
+                guarded |= _names(node.node)
+        elif isinstance(node, nodes.If | nodes.CondExpr):
+            guarded |= _names(node.test)
+        else:
+            guarded |= _names(node)
+    return guarded
+
+
+def _names(node: nodes.Node | None) -> set[str]:
+    if node is None:
+        return set()
+    found = {child.name for child in node.find_all(nodes.Name)}
+    return found | {node.name} if isinstance(node, nodes.Name) else found
+
+
+def _risky_uses(tree: nodes.Template) -> set[int]:
+    """Uses of a name that print it, loop over it, or reach into it."""
+    risky: set[int] = set()
+    for node in tree.find_all((nodes.Output, nodes.Getattr, nodes.Getitem, nodes.For, nodes.Add, nodes.Concat, nodes.Filter)):
+        if isinstance(node, nodes.For):
+            risky.add(id(node.iter))
+        elif isinstance(node, nodes.Getattr | nodes.Getitem | nodes.Filter):
+            risky.add(id(node.node))
+        else:
+            risky |= {id(child) for child in node.iter_child_nodes()}
+    return risky
+
+
+def _name_place(facts: TemplateFacts, node: nodes.Node, name: str) -> Place | None:
+    source_map = facts.template.source_map
+    start, _ = source_map.expression_range(node)
+    at = source_map.text.find(name, start)
+    return source_map.place(at, at + len(name)) if at >= 0 else None
+
+
+def _remedy(kind: str, name: str) -> str:
+    if kind == "filter" and name in ("fromjson", "from_json"):
+        return "There is no JSON parser in chat templates: require arguments as a mapping, or print the string as it is."
+    if kind == "method":
+        return "Only the methods of strings, lists, mappings and numbers exist here."
+    return f"Remove it; apply_chat_template cannot be given a {kind} of your own."
+

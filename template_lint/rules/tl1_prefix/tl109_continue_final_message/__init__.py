@@ -1,0 +1,61 @@
+"""TL109: continuing a reply is not generation prompt plus reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from template_lint.facts import TemplateFacts
+from template_lint.facts.prefix import common_prefix_length
+from template_lint.model import Finding, Severity
+from template_lint.rules.base import Rule, Skip
+from template_lint.rules.wording import around, shorten
+
+_ASK = {"role": "user", "content": "When is high water?"}
+_PARTIAL = "High water is"
+
+
+class ContinueFinalMessage(Rule):
+    """``continue_final_message`` does not continue what the generation prompt began.
+
+    What: with ``continue_final_message=True`` the render of a begun reply must be the generation prompt followed by the
+    begun text. Where the generation prompt is no prefix of a finished turn anyway, TL103 says so and this rule is skipped.
+
+    Why it matters: prefilling, and resuming a rollout that was cut off, then shows the model another context than the one
+    it sampled from.
+
+    How to fix: print the content of the last message as it is, without trimming, directly after the header.
+    """
+
+    code = "TL109"
+    name = "continue-final-message"
+    severity = Severity.WARNING
+
+    def check(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Continue one begun reply."""
+        begun = [_ASK, {"role": "assistant", "content": _PARTIAL}]
+        prompt = facts.render([_ASK], generation_prompt=True)
+        finished = facts.render(begun)
+        if prompt.text is None or finished.text is None:
+            failed = prompt if prompt.text is None else finished
+            raise Skip(f"a plain conversation does not render: {failed.error}: {failed.message[:120]}")
+        if not finished.text.startswith(prompt.text):
+            raise Skip("the generation prompt is no prefix of the finished turn (TL103)")
+        continued = facts.render(begun, continue_final=True)
+        expected = prompt.text + _PARTIAL
+        if continued.text is None:
+            yield self.finding(
+                facts,
+                f"continue_final_message raises {continued.error}: {continued.message[:100]}",
+                remedy="Print the content of the last assistant message, so that it can be found in the prompt.",
+            )
+        elif continued.text != expected:
+            offset = common_prefix_length(continued.text, expected)
+            earlier, at = around(expected, offset)
+            later, _ = around(continued.text, offset)
+            yield self.finding(
+                facts,
+                f"continuing {_PARTIAL!r} gives {shorten(continued.text[offset:])} where prompt plus text is "
+                f"{shorten(expected[offset:])}",
+                remedy="Print the content of the last message as it is, directly after the header.",
+                evidence={"earlier": earlier, "later": later, "excerpt_offset": at, "offset": offset},
+            )

@@ -1,0 +1,90 @@
+"""TL205: the template crashes on a shape that servers send."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from template_lint.facts import TemplateFacts
+from template_lint.facts.probes import ASK, CALL, TOOL, TOOL_RESULT
+from template_lint.model import Finding, Place, Severity
+from template_lint.rendering.template import Outcome
+from template_lint.rules.base import Rule, Skip
+
+
+class _ShapeCase(NamedTuple):
+    title: str
+    messages: list[dict[str, Any]]
+    serious: bool
+
+
+class ValidShapeCrash(Rule):
+    """The template crashes on a message shape that OpenAI-compatible servers send.
+
+    What: the same tool conversation with content null, without a content key, with arguments as a JSON string and as a
+    mapping, with ``tool_calls: []``, without the tool's name, with typed text parts. A crash is an exception that the
+    template did not raise itself; its own ``raise_exception`` is a documented limit, and no finding here.
+
+    Why it matters: the shape that reaches the template is decided by the server and its version, not by you. The other
+    rules go on with a shape that the template accepts.
+
+    How to fix: test before use: ``is string``, ``is mapping``, ``is defined``, ``message.get('content')``.
+    """
+
+    code = "TL205"
+    name = "valid-shape-crash"
+    severity = Severity.ERROR
+    needs = ("template", "syntax", "tools")
+
+    def check(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Try every shape; one finding per place and exception."""
+        outcomes = [(case, facts.render(case.messages, tools=[TOOL], generation_prompt=True)) for case in _cases()]
+        if not any(outcome.ok for _, outcome in outcomes):
+            first = outcomes[0][1]
+            raise Skip(f"no shape of a tool conversation renders: {first.error}: {first.message[:120]}")
+        crashes: dict[tuple[str | None, int | None], list[tuple[_ShapeCase, Outcome]]] = {}
+        for case, outcome in outcomes:
+            if not outcome.ok and not outcome.refused:
+                crashes.setdefault((outcome.error, outcome.line), []).append((case, outcome))
+        for group in crashes.values():
+            outcome = group[0][1]
+            serious = any(case.serious for case, _ in group)
+            yield self.finding(
+                facts,
+                f"{outcome.error} on {', on '.join(case.title for case, _ in group)}: {outcome.message[:100]}",
+                remedy="Test the value before use: is string, is mapping, is defined.",
+                place=line_place(facts, outcome.line),
+                severity=Severity.ERROR if serious else Severity.WARNING,
+                evidence={"error": outcome.error, "shapes": [case.title for case, _ in group]},
+            )
+
+
+def line_place(facts: TemplateFacts, line: int | None) -> Place | None:
+    """The whole of one template line, without its indentation."""
+    lines = facts.template.source_map.text.split("\n")
+    if line is None or not 0 < line <= len(lines):
+        return None
+    start = sum(len(text) + 1 for text in lines[: line - 1])
+    text = lines[line - 1]
+    indent = len(text) - len(text.lstrip())
+    return facts.template.source_map.place(start + indent, start + len(text.rstrip()) if text.strip() else start + indent)
+
+
+def _cases() -> list[_ShapeCase]:
+    call = CALL["tool_calls"][0]
+    function = call["function"]
+    as_string = {**call, "function": {**function, "arguments": json.dumps(function["arguments"])}}
+    no_content = {key: value for key, value in CALL.items() if key != "content"}
+    unnamed = {key: value for key, value in TOOL_RESULT.items() if key != "name"}
+    reply = {"role": "assistant", "content": "zqreply"}
+    parts = [{"type": "text", "text": "zqquestion"}]
+    return [
+        _ShapeCase("arguments as a mapping", [ASK, CALL, TOOL_RESULT], False),
+        _ShapeCase("content null beside a call", [ASK, {**CALL, "content": None}, TOOL_RESULT], True),
+        _ShapeCase("no content key beside a call", [ASK, no_content, TOOL_RESULT], True),
+        _ShapeCase("arguments as a JSON string", [ASK, {**CALL, "tool_calls": [as_string]}, TOOL_RESULT], True),
+        _ShapeCase("tool_calls: []", [ASK, {**reply, "tool_calls": []}, ASK], True),
+        _ShapeCase("a tool result without a name", [ASK, CALL, unnamed], False),
+        _ShapeCase("content as typed text parts", [{**ASK, "content": parts}], False),
+    ]
