@@ -9,11 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from huggingface_hub import constants, hf_hub_download
+from huggingface_hub import constants, file_download, hf_hub_download
 
 from template_lint.errors import CannotCheckError, UsageError
 from template_lint.snapshot import hub as hub_module
@@ -49,6 +50,9 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[HubServer]:
         monkeypatch.delenv(name, raising=False)
     with HubServer() as server:
         monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
+        for module in (constants, file_download):
+            monkeypatch.setattr(module, "HUGGINGFACE_CO_URL_TEMPLATE", template, raising=False)
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
         monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
@@ -249,14 +253,36 @@ def test_one_server_error_is_forgiven(hub: HubServer) -> None:
     assert fetch(REPO, None).commit == commit
 
 
-def test_cut_body_leaves_nothing_that_looks_whole(hub: HubServer, tmp_path: Path) -> None:
+def test_short_body_leaves_nothing_that_looks_whole(hub: HubServer, tmp_path: Path) -> None:
     hub.add(REPO, {"chat_template.jinja": "x" * 5_000})
     hub.fault("GET *chat_template.jinja", Fault(body=b"x" * 1_000))
-    error = failure()
-    assert error.kind == "unreachable"
+    assert failure().kind == "unreachable"
     assert cached_files(tmp_path) == []
-    hub.clear()
-    assert (fetch(REPO, None).folder / "chat_template.jinja").stat().st_size == 5_000
+
+
+@pytest.mark.parametrize(
+    ("where", "fault", "kind"),
+    [
+        ("GET *chat_template.jinja", Fault(cut=1_000), "unreachable"),
+        ("GET *chat_template.jinja", Fault(delay=0.5), "unreachable"),
+        ("HEAD *", Fault(status=500), "unreachable"),
+        ("HEAD *", Fault(status=429, headers={"Retry-After": "0"}), "rate-limited"),
+    ],
+    ids=["cut", "slow", "500", "429"],
+)
+def test_a_passing_fault_during_download(
+    hub: HubServer, monkeypatch: pytest.MonkeyPatch, where: str, fault: Fault, kind: str
+) -> None:
+    """huggingface_hub tries most of these again by itself; either way no half file stays behind."""
+    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 0.2)
+    hub.add(REPO, {"chat_template.jinja": "x" * 5_000})
+    hub.fault(where, replace(fault, times=1))
+    try:
+        fetch(REPO, None)
+    except CannotCheckError as error:
+        assert error.kind == kind
+    assert len(hub.requests) >= 3 - (fault.status is not None)
+    assert (fetch(REPO, None).folder / "chat_template.jinja").read_text() == "x" * 5_000
 
 
 def test_refused_connection_answers_at_once(hub: HubServer) -> None:
