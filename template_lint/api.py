@@ -19,10 +19,8 @@ def check(
     ``transformers``, ``tokenizer``, ...) and override ``config``. Raises UsageError for a wrong request; what could not be
     looked at is in the report. Templates are rendered in worker processes.
     """
-    import dataclasses
-
     from template_lint.engine import check as check_targets
 
     targets = [target] if isinstance(target, str | os.PathLike) else list(target)
-    chosen = dataclasses.replace(config or Options(), **options)
+    chosen = (config or Options())._replace(**options)
     return check_targets([os.fspath(text) for text in targets], chosen)

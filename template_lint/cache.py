@@ -13,7 +13,7 @@ from template_lint.model import Finding, Place, Severity, Skipped, TemplateRepor
 from template_lint.version import __version__
 
 if TYPE_CHECKING:
-    from template_lint.engine import Job
+    from template_lint.job import Job
 
 _FORMAT = 1
 
@@ -92,11 +92,11 @@ def _program_digest() -> str:
 
 def _to_json(report: TemplateReport) -> dict[str, Any]:
     return {
-        **vars(report),
-        "verdict": vars(report.verdict),
-        "skipped": [vars(skip) for skip in report.skipped],
+        **report._asdict(),
+        "verdict": report.verdict._asdict(),
+        "skipped": [skip._asdict() for skip in report.skipped],
         "findings": [
-            {**vars(finding), "severity": finding.severity.value, "place": finding.place and vars(finding.place)}
+            {**finding._asdict(), "severity": finding.severity.value, "place": finding.place and finding.place._asdict()}
             for finding in report.findings
         ],
     }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from template_lint.model import Severity
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
+class Options(NamedTuple):
     """Everything that can change the outcome of a check. Immutable; part of the cache key.
 
     ``select`` and ``ignore`` hold rule codes, code prefixes or names; an empty ``select`` means every rule.
@@ -26,7 +25,7 @@ class Options:
     transformers: str | None = None
     tokenizer: str | None = None
     conversations: tuple[Path, ...] = ()
-    require: frozenset[str] = field(default_factory=frozenset)
+    require: frozenset[str] = frozenset()
     jobs: int = 0
     offline: bool = False
     cache: bool = True

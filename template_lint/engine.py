@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from template_lint.cache import ReportCache
 from template_lint.config import Options
 from template_lint.errors import CannotCheckError, TemplateLintError
+from template_lint.job import Job
 from template_lint.model import Report, TargetError, TargetReport, TemplateReport
 from template_lint.rendering.profiles import Profile, resolve_profile
 from template_lint.snapshot.load import expand_targets, load_snapshot
@@ -35,20 +36,6 @@ PLACEHOLDER_TOKENS = {
 """Special tokens for a template that comes without any tokenizer files."""
 
 Progress = Callable[[int, int, str], None]
-
-
-class Job(NamedTuple):
-    """Everything a worker needs to check one template."""
-
-    copy: TemplateCopy
-    snapshot: Snapshot
-    profile: Profile
-    codes: tuple[str, ...]
-    variables: dict[str, Any]
-    tokenizer: Snapshot | None
-    conversations: list[Scenario]
-    force_tools: bool
-    selection_error: str | None
 
 
 class _Loaded(NamedTuple):
@@ -170,11 +157,10 @@ def _run(jobs: list[Job], options: Options, progress: Progress | None) -> list[T
 
 
 def _work(jobs: list[Job], processes: int) -> Iterable[tuple[int, TemplateReport]]:
-    from template_lint.inspection import inspect_template, stopped_report
-    from template_lint.rendering.limits import arm_process
+    from template_lint.inspection import inspect_template, prepare_worker, stopped_report
 
     count = processes or _processors()
-    for index, result in run_jobs(inspect_template, jobs, jobs=count, initializer=arm_process):
+    for index, result in run_jobs(inspect_template, jobs, jobs=count, initializer=prepare_worker):
         if isinstance(result, Died):
             yield index, stopped_report(jobs[index], result.reason)
         elif isinstance(result, Failed):

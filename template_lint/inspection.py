@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from typing import TYPE_CHECKING
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.verdict import capabilities_of, verdict_of
 from template_lint.model import Finding, Skipped, TemplateReport, Verdict
+from template_lint.rendering.limits import arm_process
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.registry import all_rules
 
 if TYPE_CHECKING:
-    from template_lint.engine import Job
+    from template_lint.job import Job
+
+
+def prepare_worker() -> None:
+    """Make a fresh worker ready: bounds armed, rules imported, everything alive now exempt from garbage collection."""
+    import template_lint.job  # what a job unpickles to
+    import template_lint.rendering.profiles
+    import template_lint.snapshot.model  # noqa: F401
+
+    arm_process()
+    all_rules()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
 
 
 def inspect_template(job: Job) -> TemplateReport:

@@ -6,8 +6,7 @@ The JSON contract (schema version 1) is a plain rendering of these classes; see 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Severity(enum.Enum):
@@ -23,8 +22,7 @@ class Severity(enum.Enum):
         return ("info", "warning", "error").index(self.value)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Place:
+class Place(NamedTuple):
     """A range in a template source. Lines and columns are 1-based and count code points; the end column is exclusive.
 
     ``offset`` and ``end_offset`` are 0-based code-point offsets into the source after newline normalisation
@@ -39,8 +37,7 @@ class Place:
     end_offset: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """One defect, at one place, with the values that show it.
 
     Scenarios with one cause are one finding: ``scenario`` names the first, ``evidence["scenarios"]`` lists all.
@@ -55,30 +52,27 @@ class Finding:
     file: str | None = None
     place: Place | None = None
     scenario: str | None = None
-    evidence: dict[str, Any] = field(default_factory=dict)
+    evidence: dict[str, Any] = {}
     fixable: bool = False
     suppressed: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Skipped:
+class Skipped(NamedTuple):
     """A rule that could not be asked, and why. Never the same as a pass."""
 
     rule: str
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The one-word answer for agentic RL loops; DESIGN.md lists the words."""
 
     tito: str
-    kwargs: dict[str, Any] = field(default_factory=dict)
+    kwargs: dict[str, Any] = {}
     patch: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class TemplateReport:
+class TemplateReport(NamedTuple):
     """What was found out about one chat template of a target."""
 
     name: str
@@ -90,32 +84,29 @@ class TemplateReport:
     capabilities: dict[str, Any]
     findings: list[Finding]
     skipped: list[Skipped]
-    checked: list[str] = field(default_factory=list)
+    checked: list[str] = []
 
 
-@dataclass(frozen=True, kw_only=True)
-class TargetError:
+class TargetError(NamedTuple):
     """Why a target could not be checked at all."""
 
     kind: str
     message: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class TargetReport:
+class TargetReport(NamedTuple):
     """What was found out about one target: its files by sha256, its templates, or the error that kept us out."""
 
     target: str
     kind: str
     repo: str | None = None
     revision: str | None = None
-    files: dict[str, str] = field(default_factory=dict)
-    templates: list[TemplateReport] = field(default_factory=list)
+    files: dict[str, str] = {}
+    templates: list[TemplateReport] = []
     error: TargetError | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Summary:
+class Summary(NamedTuple):
     """Counts over a whole report. ``unchecked`` is the number of targets that could not be looked at."""
 
     errors: int
@@ -128,8 +119,7 @@ class Summary:
     unchecked: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(NamedTuple):
     """Everything one run found out; the same object feeds every output format."""
 
     profile: str

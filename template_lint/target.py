@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from template_lint.errors import UsageError
 
@@ -20,8 +20,7 @@ class TargetKind(enum.Enum):
     STDIN = "stdin"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Target:
+class Target(NamedTuple):
     """One thing to check. ``path`` is set for files, folders and GGUF; ``repo`` and ``revision`` for the Hub."""
 
     text: str

@@ -6,7 +6,6 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -46,8 +45,8 @@ def _check(rule: type[Rule], examples: Sequence[Example]) -> Report | None:
     with tempfile.TemporaryDirectory() as folder:
         names = {str(_write_example(example, Path(folder))): example.name for example in examples}
         report = check(list(names), Options(select=(rule.code,), jobs=1, offline=True, cache=False))
-    targets = [replace(target, target=names.get(target.target, target.target)) for target in report.targets]
-    return replace(report, targets=targets)
+    targets = [target._replace(target=names.get(target.target, target.target)) for target in report.targets]
+    return report._replace(targets=targets)
 
 
 def _write_example(example: Example, folder: Path) -> Path:

@@ -117,6 +117,11 @@ class _Pair:
         common = self.texts[0][: min(self.starts)]
         return earlier.startswith(common) and all(value in earlier for value in self._keep)
 
+    def asks_for_prompt(self, branch: Branch) -> bool:
+        """Whether a condition reads ``add_generation_prompt``: the question itself changes it, so it explains nothing."""
+        site = self.template.sites[branch.occurrence[0]]
+        return "add_generation_prompt" in self.template.source_map.text[site.start : site.end]
+
     def _render(self, which: int, changes: list[Change]) -> str | None:
         if not changes:
             return self.texts[which]
@@ -210,7 +215,7 @@ def _changes(pair: _Pair) -> Iterator[Change]:
     flips: list[tuple[Branch, Branch]] = []
     for branch in pair.traces[0].branches:
         other = by_occurrence.get(branch.occurrence)
-        if other is not None and other.outcome != branch.outcome:
+        if other is not None and other.outcome != branch.outcome and not pair.asks_for_prompt(branch):
             flips.append((branch, other))
     divergence = pair.order_at_divergence(0)
     # The last decision before the divergence is the likeliest to have made it.
@@ -261,7 +266,11 @@ def _unmatched(pair: _Pair) -> Iterator[Change]:
     for which in (0, 1):
         others = {branch.occurrence for branch in pair.traces[1 - which].branches}
         divergence = pair.order_at_divergence(which)
-        alone = [branch for branch in pair.traces[which].branches if branch.occurrence not in others]
+        alone = [
+            branch
+            for branch in pair.traces[which].branches
+            if branch.occurrence not in others and not pair.asks_for_prompt(branch)
+        ]
         alone.sort(key=lambda branch: abs(branch.order - divergence))
         for branch in alone[: 2 * _MOST_PAIRED]:
             yield Change(which == 0, (branch.occurrence,), not branch.outcome)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from template_lint.tokenization import Tokenization
 
 _MOST_SWITCH_SETTINGS = 6
+_EFFECT_PROBES = ("call-with-reasoning", "chat-reasoning", "after-user-turn")
+_SIGNATURE = 24
 
 
 class Divergence(NamedTuple):
@@ -83,6 +85,7 @@ class TemplateFacts:
         self.stopped: list[tuple[str, Outcome]] = []
         self._load_tokenization = tokenization
         self._rendered: dict[Any, Outcome] = {}
+        self._contexts: dict[str, dict[str, Any]] = {}
         self._ids: dict[str, list[int]] = {}
         self._causes = CauseMemory()
 
@@ -118,6 +121,14 @@ class TemplateFacts:
             variables={**self.variables, **kwargs},
         )
 
+    def _scenario_context(self, scenario: Scenario, count: int, generation_prompt: bool) -> dict[str, Any]:
+        """The context of a scenario's first messages. Messages are normalised once each: what a prefix normalises to does
+        not depend on what follows, and the sandbox lets no template change its data."""
+        if scenario.name not in self._contexts:
+            self._contexts[scenario.name] = self._context(scenario.messages, scenario.tools, scenario.kwargs, False)
+        whole = self._contexts[scenario.name]
+        return {**whole, "messages": whole["messages"][:count], "add_generation_prompt": generation_prompt}
+
     def render(
         self,
         messages: Sequence[Any],
@@ -144,23 +155,22 @@ class TemplateFacts:
 
     def render_scenario(self, scenario: Scenario, count: int, generation_prompt: bool) -> Outcome:
         """Render the first ``count`` messages of a scenario; memoised by identity of what is rendered."""
-        messages = scenario.messages[:count]
         key = (
-            tuple(map(id, messages)),
+            tuple(map(id, scenario.messages[:count])),
             id(scenario.tools),
             tuple(sorted((name, repr(value)) for name, value in scenario.kwargs.items())),
             generation_prompt,
         )
         outcome = self._rendered.get(key)
         if outcome is None:
-            outcome = self._render_messages(scenario, messages, generation_prompt)
+            outcome = self._render_scenario(scenario, count, generation_prompt)
             self._remember(key, outcome, scenario.name)
         return outcome
 
-    def _render_messages(self, scenario: Scenario, messages: list[Any], generation_prompt: bool) -> Outcome:
+    def _render_scenario(self, scenario: Scenario, count: int, generation_prompt: bool) -> Outcome:
         try:
-            context = self._context(messages, scenario.tools, scenario.kwargs, generation_prompt)
-        except Exception as error:
+            context = self._scenario_context(scenario, count, generation_prompt)
+        except Exception as error:  # what apply_chat_template raises for the user's own messages
             return Outcome(None, type(error).__name__, str(error))
         return self.template.render(context)
 
@@ -191,13 +201,25 @@ class TemplateFacts:
             return shaped.setdefault(id(message), self.shape.apply([message])[0])
 
         base = [s._replace(messages=[shape(message) for message in s.messages]) for s in load_catalogue()]
+        thinking = [scenario for scenario in base if scenario.think]
         switched = [
             scenario.with_kwargs(setting)
             for setting in self.static.switches()[:_MOST_SWITCH_SETTINGS]
-            for scenario in base
-            if scenario.think
+            if self._has_effect(setting, thinking)
+            for scenario in thinking
         ]
         return [*base, *switched, *self.conversations]
+
+    def _has_effect(self, setting: Mapping[str, Any], scenarios: Sequence[Scenario]) -> bool:
+        """Whether a thinking switch changes any of a few prompts and histories; the default spelled out changes none."""
+        for scenario in scenarios:
+            if scenario.name in _EFFECT_PROBES:
+                switched = scenario.with_kwargs(setting)
+                for count in (scenario.cuts[0], scenario.cuts[-1]):
+                    prompt = wants_generation_prompt(scenario, count)
+                    if self.render_scenario(scenario, count, prompt) != self.render_scenario(switched, count, prompt):
+                        return True
+        return False
 
     def questions_of(self, scenario: Scenario) -> list[Question]:
         """The prefix questions between a scenario's neighbouring cuts, answered as far as they render."""
@@ -227,35 +249,41 @@ class TemplateFacts:
     # Divergences and their causes.
 
     def divergences(self, appended: Appended) -> list[Divergence]:
-        """The questions of one kind that fail in text, each with its cause."""
-        return [self.explain(question) for question in self.answered(appended) if not question.holds]
+        """The questions of one kind that fail in text, each with its cause.
 
-    def explain(self, question: Question) -> Divergence:
-        """Find the cause of a failed question."""
-        earlier, later = question.earlier_outcome.text, question.later_outcome.text
-        assert earlier is not None and later is not None
+        Divergences with the same text on both sides of the same place are one divergence seen again: the cause is searched
+        for the first.
+        """
+        found: list[Divergence] = []
+        causes: dict[tuple[str, str, str], Cause | None] = {}
+        for question in self.answered(appended):
+            if not question.holds:
+                earlier, later = question.earlier_outcome.text or "", question.later_outcome.text or ""
+                at = common_prefix_length(earlier, later)
+                before = earlier[max(0, at - _SIGNATURE) : at]
+                signature = (before, earlier[at : at + _SIGNATURE], later[at : at + _SIGNATURE])
+                if signature not in causes:
+                    causes[signature] = self._cause(question, earlier, later)
+                found.append(Divergence(question, at, causes[signature]))
+        return found
+
+    def _cause(self, question: Question, earlier: str, later: str) -> Cause | None:
         scenario = question.scenario
-        contexts = tuple(
-            self._context(
-                scenario.messages[:count],
-                scenario.tools,
-                scenario.kwargs,
-                wants_generation_prompt(scenario, count),
-            )
+        contexts = [
+            self._scenario_context(scenario, count, wants_generation_prompt(scenario, count))
             for count in (question.earlier, question.later)
-        )
-        cause = find_cause(
+        ]
+        return find_cause(
             self.template,
             (contexts[0], contexts[1]),
             (earlier, later),
             keep=tuple(_strings_of(scenario.messages[: question.earlier])),
             memory=self._causes,
         )
-        return Divergence(question, common_prefix_length(earlier, later), cause)
 
     def printed_at(self, scenario: Scenario, count: int, generation_prompt: bool, offset: int) -> Place | None:
         """Where the template prints the character at ``offset`` of this render, or None past its end."""
-        context = self._context(scenario.messages[:count], scenario.tools, scenario.kwargs, generation_prompt)
+        context = self._scenario_context(scenario, count, generation_prompt)
         _, trace = self.template.trace(context)
         position = 0
         for segment in trace.segments:

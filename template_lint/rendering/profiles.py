@@ -7,8 +7,8 @@ version were read in the released packages.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from template_lint.errors import UsageError
 
@@ -17,8 +17,7 @@ NEWEST_KNOWN = (5, 24)
 _VERSION = re.compile(r"^v?(\d+)\.(\d+)(?:[.\w+-]*)?$")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Profile:
+class Profile(NamedTuple):
     """The behaviour of one transformers version.
 
     ``version`` is (major, minor) as asked for; a version newer than the newest known behaves as the newest known.

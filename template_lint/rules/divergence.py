@@ -13,6 +13,9 @@ from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import around, setting, shorten
 
 
+_MOST_BACK = 20
+
+
 def prefix_findings(
     rule: Rule, facts: TemplateFacts, appended: Appended, *, what: str, remedy: str | None = None
 ) -> Iterator[Finding]:
@@ -24,8 +27,8 @@ def prefix_findings(
         first = group[0]
         names = list(dict.fromkeys(divergence.question.scenario.name for divergence in group))
         evidence = text_evidence(first, names)
-        message = f"{what}: {_values(first)}{_because(first.cause)} ({len(group)} of {len(asked)} questions)"
-        helps = switch_that_prevents(facts, appended, group)
+        message = f"{what}: {_values(first)}{_because(first.cause)} ({len(group)} of {len(asked)} cases)"
+        helps = switch_that_prevents(facts, appended, group) if appended is Appended.USER else None
         if helps is not None:
             message += f"; {setting(helps)} prevents it"
             evidence["prevented_by"] = helps
@@ -120,10 +123,20 @@ def _texts(divergence: Divergence) -> tuple[str, str]:
 
 def _values(divergence: Divergence) -> str:
     earlier, later = _texts(divergence)
-    rest_earlier, rest_later = earlier[divergence.offset :], later[divergence.offset :]
-    if not rest_later:
-        return f"{shorten(rest_earlier, 40)} is gone at character {divergence.offset}"
-    return f"{shorten(rest_earlier, 32)} becomes {shorten(rest_later, 32)} at character {divergence.offset}"
+    start = _word_start(earlier, divergence.offset)
+    if divergence.offset == len(later):
+        return f"{shorten(earlier[start:], 28)} is gone"
+    return f"{shorten(earlier[start:], 24)} becomes {shorten(later[start:], 24)}"
+
+
+def _word_start(text: str, offset: int) -> int:
+    """Back to where the differing word or tag begins: two tags that differ often share their first characters."""
+    start = offset
+    while start > max(0, offset - _MOST_BACK) and not text[start - 1].isspace():
+        start -= 1
+        if text[start] in "<[":
+            return start
+    return start if start > offset - _MOST_BACK else offset
 
 
 def _because(cause: Cause | None) -> str:
@@ -134,10 +147,10 @@ def _because(cause: Cause | None) -> str:
         return f"; suspected: {shorten(cause.source)} on {where} looks past the current message"
     if cause.kind == "output":
         side = "before" if cause.outcome_earlier else "after"
-        return f", because {where} prints {shorten(cause.source)} only {side}"
+        return f", because {where} prints {shorten(cause.source, 36)} only {side}"
     turned = f"turns from {str(cause.outcome_earlier).lower()} to {str(cause.outcome_later).lower()}"
     more = " (with others)" if cause.kind == "combination" else ""
-    return f", because {shorten(cause.source)} on {where} {turned}{more}"
+    return f", because {shorten(cause.source, 36)} on {where} {turned}{more}"
 
 
 def _remedy(cause: Cause | None) -> str:

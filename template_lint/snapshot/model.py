@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from template_lint.target import Target
 
 
-@dataclass(frozen=True, kw_only=True)
-class TemplateCopy:
+class TemplateCopy(NamedTuple):
     """One chat template text as it lies in one file.
 
     ``name`` is the name transformers gives it (``default``, ``tool_use``, ...). ``file`` is relative to the snapshot
@@ -29,8 +27,7 @@ class TemplateCopy:
     loader: str = "tokenizer"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TokenizerFiles:
+class TokenizerFiles(NamedTuple):
     """What is needed to build the tokenizer without transformers: the parsed config and the path of tokenizer.json.
 
     ``folder`` holds all tokenizer files (for the AutoTokenizer fallback); it may be None for GGUF and single files.
@@ -43,8 +40,7 @@ class TokenizerFiles:
     gguf: Path | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """One model at one revision.
 
     ``templates`` are the templates in effect, in a fixed order (``default`` first); ``copies`` is every copy found, in
@@ -64,9 +60,9 @@ class Snapshot:
     selection_error: str | None = None
     repo: str | None = None
     revision: str | None = None
-    config: Mapping[str, Any] = field(default_factory=dict)
-    special_tokens_map_json: Mapping[str, Any] = field(default_factory=dict)
-    model_config: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, Any] = {}
+    special_tokens_map_json: Mapping[str, Any] = {}
+    model_config: Mapping[str, Any] = {}
     stop_ids: tuple[int, ...] = ()
     tokenizer: TokenizerFiles | None = None
     tokenizer_missing: str | None = None

@@ -6,7 +6,6 @@ Source: tokenization_utils_base.py and processing_utils.py of transformers 4.57.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from template_lint.errors import CannotCheckError, TemplateSelectionError
@@ -63,7 +62,7 @@ def select_tokenizer(copies: Iterable[TemplateCopy]) -> tuple[TemplateCopy, ...]
     copies = tuple(copies)
     root, extra = _text_files(copies)
     root = extra.pop("file", root)
-    chosen = {"default": replace(root, name="default")} if root else {}
+    chosen = {"default": root._replace(name="default")} if root else {}
     chosen.update(extra)
     if not chosen:
         chosen = {copy.name: copy for copy in copies if copy.file == TOKENIZER_CONFIG}

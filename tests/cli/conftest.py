@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -31,8 +30,8 @@ class Engine:
             raise self.report
         if "." in targets or len(self.report.targets) != len(targets):
             return self.report
-        renamed = [replace(report, target=target) for report, target in zip(self.report.targets, targets, strict=True)]
-        return replace(self.report, targets=renamed)
+        renamed = [report._replace(target=target) for report, target in zip(self.report.targets, targets, strict=True)]
+        return self.report._replace(targets=renamed)
 
     @property
     def options(self) -> Options:

@@ -1,6 +1,5 @@
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,7 +65,7 @@ def test_exit_code_of_what_was_not_checked(broken: Report) -> None:
     assert exit_code(report(), Severity.ERROR) == 3
     assert exit_code(report(unchecked()), Severity.ERROR) == 3
     assert exit_code(report(unchecked()), None) == 3
-    assert exit_code(replace(broken, targets=[*broken.targets, unchecked()]), Severity.ERROR) == 1
+    assert exit_code(broken._replace(targets=[*broken.targets, unchecked()]), Severity.ERROR) == 1
 
 
 def test_suppressed_findings_do_not_fail() -> None:

@@ -1,6 +1,5 @@
 import io
 import json
-from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 
@@ -89,7 +88,7 @@ def test_json_of_an_unchecked_target() -> None:
 
 def test_json_does_not_depend_on_the_order_of_mappings() -> None:
     template = template_report()
-    turned = replace(template, capabilities=dict(reversed(template.capabilities.items())))
+    turned = template._replace(capabilities=dict(reversed(template.capabilities.items())))
     assert json_text(report(file_target(template))) == json_text(report(file_target(turned)))
 
 

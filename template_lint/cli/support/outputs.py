@@ -6,9 +6,8 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from template_lint.cli.support.failures import discard_stdout
 from template_lint.errors import UsageError
@@ -16,8 +15,7 @@ from template_lint.report import Writer, writer
 from template_lint.report.layout.canvas import Canvas, canvas_for
 
 
-@dataclass(frozen=True, kw_only=True)
-class Output:
+class Output(NamedTuple):
     """One format and its destination; ``path`` None is stdout."""
 
     format: str
