@@ -185,6 +185,12 @@ def test_repository_without_an_owner(hub: HubServer) -> None:
     assert fetch("gpt2", None).commit == commit
 
 
+def test_endpoint_with_a_trailing_slash(hub: HubServer) -> None:
+    commit = hub.add(REPO, FILES)
+    assert fetch(REPO, None, endpoint=hub.url + "/").commit == commit
+    assert not any(path.startswith("//") for _method, path in hub.requests)
+
+
 def test_large_file_by_redirect_without_the_token(hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     hub.add(REPO, {"tokenizer.json": "x" * 100_000}, large=["tokenizer.json"])
@@ -372,10 +378,17 @@ def test_a_process_of_its_own(hub: HubServer, tmp_path: Path, variable: str) -> 
     offline = run_python(FETCH, {**environment, variable: "1"})
     assert (offline.stdout, offline.stderr) == (f"{commit}\nFalse False\n", "")
     assert hub.requests == []
-    hub.fault("*", Fault(status=401))
+    hub.fault("GET /api/*", Fault(status=401))
     refused = run_python(FETCH, environment)
     assert refused.stdout.startswith("unauthorized ") and refused.stderr == ""
     assert TOKEN not in refused.stdout
+
+
+def test_the_warnings_of_the_client_stay_off_stderr(hub: HubServer, tmp_path: Path) -> None:
+    commit = hub.add(REPO, FILES)
+    hub.fault("HEAD *tokenizer_config.json", Fault(status=500, times=1))
+    result = run_python(FETCH, hub.environment(tmp_path))
+    assert (result.stdout.splitlines()[0], result.stderr) == (commit, "")
 
 
 def test_dead_endpoint_in_a_process_of_its_own(tmp_path: Path) -> None:
