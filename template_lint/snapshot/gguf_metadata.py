@@ -91,7 +91,7 @@ class GgufMetadata:
             unpack, size = struct.Struct(f"{self._order}Q").unpack_from, len(self._data)
             for _ in range(length):
                 if offset + 8 > size:
-                    break
+                    return self._inside(offset + 8)
                 offset += 8 + unpack(self._data, offset)[0]
             return self._inside(offset)
         return self._inside(offset + length * struct.calcsize(self._format(item_kind)))

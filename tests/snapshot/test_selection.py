@@ -84,7 +84,10 @@ PROCESSOR_CASES: dict[str, dict[str, Any]] = {
     "config object": {"processor_config.json": {"chat_template": {"default": "D", "rag": "R"}}},
     "config null": {"processor_config.json": {"chat_template": None}, "chat_template.jinja": "J"},
     "config and file": {"processor_config.json": {"chat_template": "P"}, "chat_template.jinja": "J"},
-    "config and legacy": {"processor_config.json": {"chat_template": "P"}, "chat_template.json": {"chat_template": "L"}},
+    "config and legacy": {
+        "processor_config.json": {"chat_template": "P"},
+        "chat_template.json": {"chat_template": "L"},
+    },
     "file over additional default": {"chat_template.jinja": "J", f"{EXTRA}default.jinja": "A"},
     "additional file keeps its name": {"chat_template.jinja": "J", f"{EXTRA}file.jinja": "F"},
     "additional alone": {f"{EXTRA}tool_use.jinja": "T"},
