@@ -55,6 +55,11 @@ CASES: dict[str, dict[str, Any]] = {
     "additional": config(additional_special_tokens=["<a>", added("<b>", special=True)]),
     "extra object": config(extra_special_tokens={"image_token": "<image>"}),
     "special tokens map": {"special_tokens_map.json": {"bos_token": "<a>", "eos_token": {"content": "<b>"}}},
+    "special tokens map with a list": {
+        "special_tokens_map.json": {
+            "additional_special_tokens" if profile() < (5, 0) else "extra_special_tokens": [{"content": "<a>"}]
+        },
+    },
     "added_tokens.json": {
         "added_tokens.json": {"<late>": 8, "<early>": 7, "<eos>": 6},
         **config(eos_token="<eos>"),
@@ -64,6 +69,7 @@ CASES: dict[str, dict[str, Any]] = {
 TEXTS = (
     "hello world",
     "<s> hello </s>",
+    "hello<s>world",
     "hello<early>  world<late>x",
     "<bos>hello <eos> <new> <pad>",
     "<a><b> <image>world",

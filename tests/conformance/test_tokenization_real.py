@@ -31,6 +31,7 @@ TEXTS = (
     "<s>[INST]  a [/INST] b </s><s> c",
     "<｜begin▁of▁sentence｜><｜User｜>hi<｜Assistant｜> </think>",
     "<|unknown_marker|> <tool_call>\n{}\n</tool_call>",
+    " công việc hợp nhiều jeho Việt ایران",  # words that Llama 3 takes whole against its merges
     "\u0000\u200b\ufeff\u2028 \u00a0x",
 )
 

@@ -49,7 +49,7 @@ def measure() -> dict[str, Any]:
 def _defaults(loaded: type) -> dict[str, Any]:
     """Special tokens that the class gives when the configuration names none; null only for pad_token (see padding)."""
     found: dict[str, Any] = {}
-    parameters = inspect.signature(loaded.__init__).parameters
+    parameters = inspect.signature(loaded).parameters
     for name in (*NAMED, "additional_special_tokens"):
         default = parameters[name].default if name in parameters else inspect.Parameter.empty
         if isinstance(default, list | tuple):

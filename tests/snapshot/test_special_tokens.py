@@ -60,6 +60,10 @@ CASES: dict[str, dict[str, Any]] = {
     "class defaults": config(tokenizer_class="GPT2Tokenizer", eos_token="</s>"),
     "class defaults, fast name": config(tokenizer_class="GPTNeoXTokenizerFast", pad_token=None),
     "class of the model type": {**config(tokenizer_class="LlamaTokenizer"), "config.json": {"model_type": "phi3"}},
+    "class against a generic model type": {
+        **config(tokenizer_class="GPT2Tokenizer"),
+        "config.json": {"model_type": "glm4"},
+    },
     "padding names the pad token": {"tokenizer.json": tokenizer_json(padding=PADDING)},
     "padding against null": {**config(pad_token=None), "tokenizer.json": tokenizer_json(padding=PADDING)},
 }
