@@ -37,11 +37,15 @@ class Failed(NamedTuple):
     traceback: str
 
 
+_alive: list[_Worker] = []
+
+
 class _Worker:
     """One process and the two pipes to it."""
 
     def __init__(self, reader: BinaryIO, writer: BinaryIO, pid: int, process: subprocess.Popen[bytes] | None) -> None:
         self.reader, self.writer, self.pid, self._process = reader, writer, pid, process
+        _alive.append(self)
 
     def send(self, job: Any) -> None:
         data = pickle.dumps(job, pickle.HIGHEST_PROTOCOL)
@@ -90,6 +94,8 @@ class _Worker:
                 os.waitpid(self.pid, 0)
 
     def _close(self) -> None:
+        if self in _alive:
+            _alive.remove(self)
         for pipe in (self.writer, self.reader):
             with contextlib.suppress(OSError):
                 pipe.close()
@@ -187,6 +193,10 @@ def _fork(initializer: Callable[[], None]) -> _Worker:
     if pid == 0:
         status = 1
         try:
+            # The pipes of the other workers came along: while a copy is open here, they would never see theirs end.
+            for other in _alive:
+                os.close(other.writer.fileno())
+                os.close(other.reader.fileno())
             os.close(job_write)
             os.close(result_read)
             initializer()

@@ -6,6 +6,7 @@ of them has at the divergence is suppressed; then pairs, then all of one render 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -14,10 +15,11 @@ from jinja2 import nodes
 
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.model import Place
-from template_lint.rendering.positions import offset_of
+from template_lint.rendering.positions import offset_of, walk
 from template_lint.rendering.template import ChatTemplate
 from template_lint.rendering.trace import Branch, Occurrence, Site, Trace, place_of
 
+_LOOKS_AHEAD = re.compile(r"\bloop\b|messages|\blast\b|\bindex")
 _MOST_FLIPS = 60
 _MOST_PAIRED = 8
 
@@ -118,9 +120,13 @@ class _Pair:
         return earlier.startswith(common) and all(value in earlier for value in self._keep)
 
     def asks_for_prompt(self, branch: Branch) -> bool:
-        """Whether a condition reads ``add_generation_prompt``: the question itself changes it, so it explains nothing."""
+        """Whether a condition turns on ``add_generation_prompt`` and on nothing that looks ahead.
+
+        The question itself changes that variable, so such a condition explains nothing.
+        """
         site = self.template.sites[branch.occurrence[0]]
-        return "add_generation_prompt" in self.template.source_map.text[site.start : site.end]
+        source = self.template.source_map.text[site.start : site.end]
+        return "add_generation_prompt" in source and not _LOOKS_AHEAD.search(source)
 
     def _render(self, which: int, changes: list[Change]) -> str | None:
         if not changes:
@@ -307,16 +313,23 @@ _FILTER_LOOKAHEADS = frozenset({"last", "length", "count", "reverse"})
 def lookaheads(tree: nodes.Template) -> Iterator[nodes.Expr]:
     """Expressions that look past the current message, in source order: ``loop.last``, ``messages[-1]``, ``| length`` ..."""
     found: list[nodes.Expr] = []
-    for node in tree.find_all((nodes.Getattr, nodes.Getitem, nodes.Filter)):
+    for node in walk(tree):
         if isinstance(node, nodes.Getattr):
             if node.attr in _LOOP_LOOKAHEADS and isinstance(node.node, nodes.Name) and node.node.name == "loop":
                 found.append(node)
         elif isinstance(node, nodes.Getitem):
-            if _looks_ahead(node.arg):
+            if _looks_ahead(node.arg) and _is_history(node.node):
                 found.append(node)
-        elif isinstance(node, nodes.Filter) and node.name in _FILTER_LOOKAHEADS:
+        elif isinstance(node, nodes.Filter) and node.name in _FILTER_LOOKAHEADS and _is_history(node.node):
             found.append(node)
     yield from sorted(found, key=offset_of)
+
+
+def _is_history(node: nodes.Node | None) -> bool:
+    """Whether an expression is the list of messages, by the name it goes by."""
+    return node is not None and any(
+        isinstance(child, nodes.Name) and "message" in child.name for child in walk(node)
+    )
 
 
 def _looks_ahead(index: nodes.Node) -> bool:

@@ -5,22 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from template_lint.facts.shapes import Shape
     from template_lint.facts.template_facts import TemplateFacts
     from template_lint.rendering.template import Outcome
 
 CALL_NAME = "zqfunction"
 ARGUMENT = "zqargument"
 RESULT = "zqresult"
+CALL_ID = "zqcall001"
 
 ASK: dict[str, Any] = {"role": "user", "content": "zqquestion"}
 CALL: dict[str, Any] = {
     "role": "assistant",
     "content": "",
     "tool_calls": [
-        {"id": "zqcall001", "type": "function", "function": {"name": CALL_NAME, "arguments": {"zqkey": ARGUMENT}}}
+        {"id": CALL_ID, "type": "function", "function": {"name": CALL_NAME, "arguments": {"zqkey": ARGUMENT}}}
     ],
 }
-TOOL_RESULT: dict[str, Any] = {"role": "tool", "tool_call_id": "zqcall001", "name": CALL_NAME, "content": RESULT}
+TOOL_RESULT: dict[str, Any] = {"role": "tool", "tool_call_id": CALL_ID, "name": CALL_NAME, "content": RESULT}
 TOOL: dict[str, Any] = {
     "type": "function",
     "function": {
@@ -42,11 +44,12 @@ class ToolProbe(NamedTuple):
     call_name: bool = False
     arguments: bool = False
     result: bool = False
+    call_id: bool = False
 
 
-def tool_probe(facts: TemplateFacts) -> ToolProbe:
-    """Render the probe, with ``tools=`` or, where that does not render, without."""
-    messages = [ASK, *facts.shape.apply([CALL]), TOOL_RESULT]
+def tool_probe(facts: TemplateFacts, shape: Shape) -> ToolProbe:
+    """Render the probe in one shape, with ``tools=`` or, where that does not render, without."""
+    messages = [ASK, *shape.apply([CALL]), TOOL_RESULT]
     tools: list[Any] | None
     for tools in ([TOOL], None):
         full = facts.render(messages, tools=tools, generation_prompt=True)
@@ -56,5 +59,5 @@ def tool_probe(facts: TemplateFacts) -> ToolProbe:
         # A result may name its tool too, so the name must be there once more than results and schemas explain.
         answered = facts.render([*messages[:2]], tools=tools).text
         named = (answered if answered is not None else full.text).count(CALL_NAME) > bare.count(CALL_NAME)
-        return ToolProbe(None, named, ARGUMENT in full.text, RESULT in full.text)
+        return ToolProbe(None, named, ARGUMENT in full.text, RESULT in full.text, CALL_ID in full.text)
     return ToolProbe(full)

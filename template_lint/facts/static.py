@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from jinja2 import nodes
+
+from template_lint.rendering.positions import walk
 
 SUPPLIED = frozenset({"messages", "tools", "documents", "add_generation_prompt"})
 """Variables that apply_chat_template always defines."""
@@ -60,7 +61,7 @@ def analyse(tree: nodes.Template) -> StaticFacts:
     strings: set[str] = set()
     compared: dict[str, list[Any]] = {}
     has_generation = False
-    for node in _walk(tree):
+    for node in walk(tree):
         if isinstance(node, nodes.Name):
             if node.ctx == "load" and node.name not in assigned:
                 free.setdefault(node.name, []).append(node)
@@ -81,17 +82,9 @@ def analyse(tree: nodes.Template) -> StaticFacts:
     return StaticFacts(free, assigned, attributes, strings, compared, has_generation)
 
 
-def _walk(node: nodes.Node) -> Iterator[nodes.Node]:
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        yield current
-        stack.extend(current.iter_child_nodes())
-
-
 def _assigned_names(tree: nodes.Template) -> set[str]:
     names = {"loop", "caller", "varargs", "kwargs", "self"}
-    for node in _walk(tree):
+    for node in walk(tree):
         if isinstance(node, nodes.Name) and node.ctx in ("store", "param"):
             names.add(node.name)
         elif isinstance(node, nodes.Macro):

@@ -139,7 +139,7 @@ class TemplateFacts:
         continue_final: bool = False,
     ) -> Outcome:
         """Render any conversation; memoised by content."""
-        key = json.dumps([messages, tools, generation_prompt, kwargs or {}, continue_final], sort_keys=True, default=str)
+        key = repr((messages, tools, generation_prompt, kwargs or {}, continue_final))
         outcome = self._rendered.get(key)
         if outcome is None:
             outcome = outcome_of(
@@ -183,13 +183,11 @@ class TemplateFacts:
 
     @cached_property
     def shape(self) -> Shape:
-        """The first legal shape in which a tool loop renders; the default shape if none does."""
-        probe = load_catalogue()[0]
-        for shape in SHAPES:
-            messages = shape.apply(probe.messages[:3])
-            if any(self.render(messages, tools=tools, generation_prompt=True).ok for tools in (probe.tools, None)):
-                return shape
-        return SHAPES[0]
+        """The first legal shape in which a tool call is in the prompt, else one that renders, else the default."""
+        probes = self.tool_probes
+        showing = [shape for shape, probe in probes.items() if probe.failed is None and probe.arguments]
+        rendering = [shape for shape, probe in probes.items() if probe.failed is None]
+        return [*showing, *rendering, SHAPES[0]][0]
 
     @cached_property
     def scenarios(self) -> list[Scenario]:
@@ -248,8 +246,10 @@ class TemplateFacts:
 
     # Divergences and their causes.
 
-    def divergences(self, appended: Appended) -> list[Divergence]:
-        """The questions of one kind that fail in text, each with its cause.
+    def divergences(
+        self, appended: Appended, counts: Callable[[Question], bool] | None = None
+    ) -> list[Divergence]:
+        """The questions of one kind that fail in text (and that ``counts`` does not excuse), each with its cause.
 
         Divergences with the same text on both sides of the same place are one divergence seen again: the cause is searched
         for the first.
@@ -257,7 +257,7 @@ class TemplateFacts:
         found: list[Divergence] = []
         causes: dict[tuple[str, str, str], Cause | None] = {}
         for question in self.answered(appended):
-            if not question.holds:
+            if not question.holds and (counts is None or counts(question)):
                 earlier, later = question.earlier_outcome.text or "", question.later_outcome.text or ""
                 at = common_prefix_length(earlier, later)
                 before = earlier[max(0, at - _SIGNATURE) : at]
@@ -293,9 +293,14 @@ class TemplateFacts:
         return None
 
     @cached_property
+    def tool_probes(self) -> dict[Shape, ToolProbe]:
+        """What of a probe tool call reaches the prompt, for every legal shape."""
+        return {shape: tool_probe(self, shape) for shape in SHAPES}
+
+    @property
     def tool_probe(self) -> ToolProbe:
-        """What of a probe tool call reaches the prompt."""
-        return tool_probe(self)
+        """The probe in the accepted shape."""
+        return self.tool_probes[self.shape]
 
     # Token ids.
 
@@ -321,8 +326,13 @@ class TemplateFacts:
             ids = self._ids[text] = self.tokenization.encode(text)
         return ids
 
+    def token_text(self, token_id: int | None) -> str | None:
+        """The text that one id decodes to; None for None (past the end)."""
+        assert self.tokenization is not None
+        return None if token_id is None else self.tokenization.decode([token_id])
+
     def token_divergence(self, question: Question) -> TokenDivergence | None:
-        """Where the ids of a prefix that holds in text part, or None."""
+        """Where the ids of the earlier render stop being a prefix of those of the later one, or None."""
         assert question.earlier_outcome.text is not None and question.later_outcome.text is not None
         earlier, later = self.ids(question.earlier_outcome.text), self.ids(question.later_outcome.text)
         if later[: len(earlier)] == earlier:

@@ -5,10 +5,11 @@ Source: transformers/utils/chat_template_utils.py of 4.57.6 and 5.24.0.
 
 from __future__ import annotations
 
+import copy
 import datetime
 import json
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import jinja2
@@ -104,10 +105,10 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
 
     clock: datetime.datetime
 
-    @property
-    def lexer(self) -> PositionLexer:
-        """The shared lexer: all chat environments have the same settings."""
-        return _lexer()
+    @cached_property
+    def lexer(self) -> PositionLexer:  # type: ignore[override]
+        """A lexer of our own; its rules are shared, as all chat environments have the same settings."""
+        return copy.copy(_lexer())
 
 
 @lru_cache(maxsize=1)

@@ -18,7 +18,7 @@ from template_lint.rendering.environment import (
     make_environment,
 )
 from template_lint.rendering.limits import Limits, RenderStopped, check_output
-from template_lint.rendering.positions import SourceMap, tokens_of
+from template_lint.rendering.positions import SourceMap
 from template_lint.rendering.profiles import Profile
 from template_lint.rendering.trace import Site, Trace, TracingEnvironment, mark_sites
 
@@ -59,8 +59,9 @@ class ChatTemplate:
 
     @cached_property
     def source_map(self) -> SourceMap:
-        """Offsets to places, for a source that lexes."""
-        return SourceMap(self.source, tokens_of(self._environment, self.source))
+        """Offsets to places, for a source that parses."""
+        _ = self.tree
+        return SourceMap(self.source, self._environment.lexer.tokens)
 
     @property
     def environment(self) -> ChatEnvironment:

@@ -14,7 +14,7 @@ from jinja2.compiler import CodeGenerator, Frame
 
 from template_lint.model import Place
 from template_lint.rendering.environment import ChatEnvironment
-from template_lint.rendering.positions import SourceMap, offset_of
+from template_lint.rendering.positions import SourceMap, offset_of, walk
 
 
 class Site(NamedTuple):
@@ -155,7 +155,7 @@ def mark_sites(tree: nodes.Template, source: SourceMap) -> list[Site]:
         sites.append(Site(len(sites), kind, *span))
         return len(sites) - 1
 
-    for node in tree.find_all((nodes.If, nodes.CondExpr, nodes.For, nodes.Output)):
+    for node in walk(tree):
         if isinstance(node, nodes.If):
             keyword = source.tokens[source.token_index(offset_of(node))].text
             kind = "if" if keyword == "if" else "elif"

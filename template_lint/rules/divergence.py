@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from template_lint.facts.cause import Cause
-from template_lint.facts.prefix import Appended, common_suffix_length
+from template_lint.facts.prefix import Appended, Question, common_suffix_length
 from template_lint.facts.template_facts import Divergence, TemplateFacts
 from template_lint.model import Finding
 from template_lint.rules.base import Rule, Skip
-from template_lint.rules.wording import around, setting, shorten
-
-
-_MOST_BACK = 20
+from template_lint.rules.wording import around, code, setting, shorten, word_start
 
 
 def prefix_findings(
-    rule: Rule, facts: TemplateFacts, appended: Appended, *, what: str, remedy: str | None = None
+    rule: Rule,
+    facts: TemplateFacts,
+    appended: Appended,
+    *,
+    what: str,
+    remedy: str | None = None,
+    counts: Callable[[Question], bool] | None = None,
 ) -> Iterator[Finding]:
     """One finding per cause for the text divergences of one kind. ``what`` begins the sentence; ``remedy`` replaces the
-    remedy that follows from the cause. Raises Skip where no question of this kind could be asked.
+    remedy that follows from the cause; ``counts`` may say that a question which fails is another rule's. Raises Skip where no question of this kind could be asked.
     """
     asked = require_answers(facts, appended)
-    for group in by_cause(facts.divergences(appended)):
+    for group in by_cause(facts.divergences(appended, counts)):
         first = group[0]
         names = list(dict.fromkeys(divergence.question.scenario.name for divergence in group))
-        evidence = text_evidence(first, names)
+        evidence = text_evidence(facts, first, names)
         message = f"{what}: {_values(first)}{_because(first.cause)} ({len(group)} of {len(asked)} cases)"
         helps = switch_that_prevents(facts, appended, group) if appended is Appended.USER else None
         if helps is not None:
@@ -42,7 +45,7 @@ def prefix_findings(
         )
 
 
-def require_answers(facts: TemplateFacts, appended: Appended) -> list[Any]:
+def require_answers(facts: TemplateFacts, appended: Appended) -> list[Question]:
     """The answered questions of one kind. Raises Skip with the template's own reason where there are none."""
     asked = facts.answered(appended)
     if asked:
@@ -62,7 +65,7 @@ def by_cause(divergences: list[Divergence]) -> list[list[Divergence]]:
     return list(groups.values())
 
 
-def text_evidence(divergence: Divergence, scenarios: list[str]) -> dict[str, Any]:
+def text_evidence(facts: TemplateFacts, divergence: Divergence, scenarios: list[str]) -> dict[str, Any]:
     """The evidence of DESIGN.md, with excerpts around the divergence instead of whole renders."""
     earlier, later = _texts(divergence)
     earlier_excerpt, at = around(earlier, divergence.offset)
@@ -73,10 +76,24 @@ def text_evidence(divergence: Divergence, scenarios: list[str]) -> dict[str, Any
         "excerpt_offset": at,
         "offset": divergence.offset,
         "common_tail": common_suffix_length(earlier[divergence.offset :], later[divergence.offset :]),
-        "token_index": None,
+        **token_evidence(facts, divergence.question),
         "scenarios": scenarios,
         "messages": [divergence.question.earlier, divergence.question.later],
         "cause": cause_evidence(divergence.cause),
+    }
+
+
+def token_evidence(facts: TemplateFacts, question: Question) -> dict[str, Any]:
+    """Where the ids of both renders part: index, ids and texts; only the index, None, where there is no tokenizer."""
+    divergence = facts.token_divergence(question) if facts.tokenization is not None else None
+    if divergence is None:
+        return {"token_index": None}
+    return {
+        "token_index": divergence.token_index,
+        "token_earlier": facts.token_text(divergence.earlier_id),
+        "token_later": facts.token_text(divergence.later_id),
+        "token_id_earlier": divergence.earlier_id,
+        "token_id_later": divergence.later_id,
     }
 
 
@@ -123,20 +140,10 @@ def _texts(divergence: Divergence) -> tuple[str, str]:
 
 def _values(divergence: Divergence) -> str:
     earlier, later = _texts(divergence)
-    start = _word_start(earlier, divergence.offset)
+    start = word_start(earlier, divergence.offset)
     if divergence.offset == len(later):
         return f"{shorten(earlier[start:], 28)} is gone"
     return f"{shorten(earlier[start:], 24)} becomes {shorten(later[start:], 24)}"
-
-
-def _word_start(text: str, offset: int) -> int:
-    """Back to where the differing word or tag begins: two tags that differ often share their first characters."""
-    start = offset
-    while start > max(0, offset - _MOST_BACK) and not text[start - 1].isspace():
-        start -= 1
-        if text[start] in "<[":
-            return start
-    return start if start > offset - _MOST_BACK else offset
 
 
 def _because(cause: Cause | None) -> str:
@@ -144,13 +151,13 @@ def _because(cause: Cause | None) -> str:
         return ""
     where = f"line {cause.place.line}"
     if not cause.proven:
-        return f"; suspected: {shorten(cause.source)} on {where} looks past the current message"
+        return f"; suspected: {code(cause.source)} on {where} looks past the current message"
     if cause.kind == "output":
         side = "before" if cause.outcome_earlier else "after"
-        return f", because {where} prints {shorten(cause.source, 36)} only {side}"
+        return f", because {where} prints {code(cause.source)} only {side}"
     turned = f"turns from {str(cause.outcome_earlier).lower()} to {str(cause.outcome_later).lower()}"
     more = " (with others)" if cause.kind == "combination" else ""
-    return f", because {shorten(cause.source, 36)} on {where} {turned}{more}"
+    return f", because {code(cause.source)} on {where} {turned}{more}"
 
 
 def _remedy(cause: Cause | None) -> str:

@@ -8,6 +8,7 @@ from template_lint.facts.prefix import Question
 from template_lint.facts.template_facts import TemplateFacts, TokenDivergence
 from template_lint.model import Finding
 from template_lint.rules.base import Rule
+from template_lint.rules.divergence import token_evidence
 from template_lint.rules.wording import around, plural
 
 
@@ -23,13 +24,13 @@ def token_findings(
     for group in groups.values():
         first = group[0]
         names = list(dict.fromkeys(divergence.question.scenario.name for divergence in group))
-        earlier_token, later_token = token_text(facts, first.earlier_id), token_text(facts, first.later_id)
+        earlier_token, later_token = facts.token_text(first.earlier_id), facts.token_text(first.later_id)
         text = first.question.earlier_outcome.text or ""
         earlier_excerpt, at = around(text, len(text))
         later_excerpt, _ = around(first.question.later_outcome.text or "", len(text))
         yield rule.finding(
             facts,
-            f"{what}: token {first.token_index} is {earlier_token} before and {later_token} after"
+            f"{what}: token {first.token_index} is {earlier_token!r} before and {later_token!r} after"
             f" ({plural(len(group), 'question')} of {len(questions)})",
             remedy=remedy,
             scenario=names[0],
@@ -38,20 +39,9 @@ def token_findings(
                 "later": later_excerpt,
                 "excerpt_offset": at,
                 "offset": len(text),
-                "token_index": first.token_index,
-                "token_earlier": earlier_token,
-                "token_later": later_token,
-                "token_id_earlier": first.earlier_id,
-                "token_id_later": first.later_id,
+                **token_evidence(facts, first.question),
                 "scenarios": names,
                 "cause": None,
             },
         )
 
-
-def token_text(facts: TemplateFacts, token_id: int | None) -> str:
-    """A token as a person reads it: its text and id."""
-    if token_id is None:
-        return "the end"
-    assert facts.tokenization is not None
-    return f"{facts.tokenization.decode([token_id])!r} ({token_id})"

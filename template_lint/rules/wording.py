@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _CONTEXT = 60
+_MOST_BACK = 20
 
 
 def shorten(text: str, limit: int = 48) -> str:
-    """A quoted, escaped excerpt of at most ``limit`` characters for use inside a sentence."""
-    escaped = text.encode("unicode_escape").decode("ascii") if _has_control(text) else text
-    if len(escaped) > limit:
-        escaped = escaped[: limit - 1] + "…"
-    return f"'{escaped}'"
+    """A quoted, escaped excerpt of at most ``limit`` characters of prompt text, for use inside a sentence."""
+    return f"'{_cropped(text, limit)}'"
 
 
-def _has_control(text: str) -> bool:
-    return any(not character.isprintable() for character in text)
+def code(source: str, limit: int = 40) -> str:
+    """An excerpt of template source, for use inside a sentence."""
+    return f"`{_cropped(' '.join(source.split()), limit)}`"
+
+
+def _cropped(text: str, limit: int) -> str:
+    shown = "".join(
+        character if character.isprintable() else repr(character)[1:-1] for character in text[: limit + 1]
+    )
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
 def plural(count: int, noun: str) -> str:
@@ -28,6 +34,16 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     """The first few names, and how many more there are."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def word_start(text: str, offset: int) -> int:
+    """Back to where the differing word or tag begins: two tags that differ often share their first characters."""
+    start = offset
+    while start > max(0, offset - _MOST_BACK) and not text[start - 1].isspace():
+        start -= 1
+        if text[start] in "<[":
+            return start
+    return start if start > offset - _MOST_BACK else offset
 
 
 def around(text: str, offset: int) -> tuple[str, int]:

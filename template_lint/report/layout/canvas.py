@@ -6,8 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from template_lint.report.layout.width import width, wrap
 
@@ -27,8 +26,7 @@ _SGR = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Canvas:
+class Canvas(NamedTuple):
     """A width in columns and a switch for colours. The default suits a file."""
 
     width: int = DEFAULT_WIDTH
@@ -72,7 +70,7 @@ def _columns(stream: TextIO, environ: Mapping[str, str]) -> int:
 def table_canvas(stream: TextIO) -> Canvas:
     """Return the canvas for a table: a terminal breaks long rows, a program reads each row as one line."""
     canvas = canvas_for(stream)
-    return canvas if stream.isatty() else replace(canvas, width=sys.maxsize)
+    return canvas if stream.isatty() else canvas._replace(width=sys.maxsize)
 
 
 def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:

@@ -9,6 +9,7 @@ from jinja2 import nodes
 from template_lint.facts import TemplateFacts
 from template_lint.facts.static import SPECIAL_TOKEN_NAMES, SUPPLIED
 from template_lint.model import Finding, Place, Severity
+from template_lint.rendering.positions import offset_of, walk
 from template_lint.rules.base import Rule
 
 # Methods and attributes of everything a template can hold: JSON data, loop, namespace, cycler, joiner.
@@ -37,11 +38,15 @@ class UnknownName(Rule):
         """Walk the tree."""
         known = facts.template.environment
         tree = facts.template.tree
-        macros = {node.name for node in tree.find_all(nodes.Macro)}
-        for kind, node, name in _uses(tree, macros):
+        macros = {node.name for node in walk(tree) if isinstance(node, nodes.Macro)}
+        reported: set[tuple[str, str]] = set()
+        for kind, node, name in sorted(_uses(tree, macros), key=lambda use: offset_of(use[1])):
             registry = {"filter": known.filters, "test": known.tests, "function": known.globals, "method": _METHODS}[kind]
             if name in registry or (kind == "function" and name in facts.static.assigned):
                 continue
+            if (kind, name) in reported:
+                continue
+            reported.add((kind, name))
             yield self.finding(
                 facts,
                 f"apply_chat_template has no {kind} {name!r}: this line raises when it is reached",
@@ -69,7 +74,7 @@ class UnknownName(Rule):
 
 
 def _uses(tree: nodes.Template, macros: set[str]) -> Iterator[tuple[str, nodes.Node, str]]:
-    for node in tree.find_all((nodes.Filter, nodes.Test, nodes.Call)):
+    for node in walk(tree):
         if isinstance(node, nodes.Filter):
             yield "filter", node, node.name
         elif isinstance(node, nodes.Test):
@@ -90,13 +95,13 @@ def _is_module(node: nodes.Node) -> bool:
 def _guarded_names(tree: nodes.Template) -> set[str]:
     """Names that the template tests anywhere: ``is defined``, ``default``, or as (part of) a condition."""
     guarded: set[str] = set()
-    for node in tree.find_all((nodes.Test, nodes.Filter, nodes.If, nodes.CondExpr, nodes.And, nodes.Or, nodes.Not)):
+    for node in walk(tree):
         if isinstance(node, nodes.Test | nodes.Filter):
             if isinstance(node, nodes.Test) or node.name in ("default", "d"):
                 guarded |= _names(node.node)
         elif isinstance(node, nodes.If | nodes.CondExpr):
             guarded |= _names(node.test)
-        else:
+        elif isinstance(node, nodes.And | nodes.Or | nodes.Not):
             guarded |= _names(node)
     return guarded
 
@@ -104,19 +109,18 @@ def _guarded_names(tree: nodes.Template) -> set[str]:
 def _names(node: nodes.Node | None) -> set[str]:
     if node is None:
         return set()
-    found = {child.name for child in node.find_all(nodes.Name)}
-    return found | {node.name} if isinstance(node, nodes.Name) else found
+    return {child.name for child in walk(node) if isinstance(child, nodes.Name)}
 
 
 def _risky_uses(tree: nodes.Template) -> set[int]:
     """Uses of a name that print it, loop over it, or reach into it."""
     risky: set[int] = set()
-    for node in tree.find_all((nodes.Output, nodes.Getattr, nodes.Getitem, nodes.For, nodes.Add, nodes.Concat, nodes.Filter)):
+    for node in walk(tree):
         if isinstance(node, nodes.For):
             risky.add(id(node.iter))
         elif isinstance(node, nodes.Getattr | nodes.Getitem | nodes.Filter):
             risky.add(id(node.node))
-        else:
+        elif isinstance(node, nodes.Output | nodes.Add | nodes.Concat):
             risky |= {id(child) for child in node.iter_child_nodes()}
     return risky
 

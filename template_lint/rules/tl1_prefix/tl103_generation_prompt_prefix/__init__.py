@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from template_lint.facts import TemplateFacts
 from template_lint.facts.prefix import Appended, Question
 from template_lint.model import Finding, Severity
+from template_lint.rendering.messages import REASONING_FIELDS
 from template_lint.rules.base import Rule
 from template_lint.rules.divergence import prefix_findings
 from template_lint.rules.tokens import token_findings
@@ -41,6 +42,7 @@ class GenerationPromptPrefix(Rule):
             Appended.ASSISTANT,
             what="the generation prompt is not how the finished turn begins",
             remedy="Begin a finished turn with exactly the text of the generation prompt, thinking block included.",
+            counts=lambda question: not _holds_in_its_mode(facts, question),
         )
         if facts.tokenization is not None:
             yield from token_findings(
@@ -50,6 +52,20 @@ class GenerationPromptPrefix(Rule):
                 what="the ids of the generation prompt change with the first character of the reply",
                 remedy="Never re-encode a finished turn: append the sampled ids to the ids of the prompt.",
             )
+
+
+def _holds_in_its_mode(facts: TemplateFacts, question: Question) -> bool:
+    """Whether the question holds for the same reply with its reasoning taken away, or with some.
+
+    A generation prompt that opens a thinking block is meant for replies that think, one that closes it for the others.
+    """
+    scenario = question.scenario
+    *history, reply = scenario.messages[: question.later]
+    plain = {key: value for key, value in reply.items() if key not in REASONING_FIELDS}
+    other = plain if plain != reply else {**reply, "reasoning_content": "Let me see."}
+    finished = facts.render([*history, other], tools=scenario.tools, kwargs=scenario.kwargs)
+    assert question.earlier_outcome.text is not None
+    return finished.text is not None and finished.text.startswith(question.earlier_outcome.text)
 
 
 def _border_questions(facts: TemplateFacts) -> Iterator[Question]:

@@ -9,7 +9,7 @@ from template_lint.facts.delta import DeltaDifference, delta_differences
 from template_lint.facts.prefix import wants_generation_prompt
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule, Skip
-from template_lint.rules.wording import around, listed, shorten
+from template_lint.rules.wording import around, listed, shorten, word_start
 
 
 class DeltaDependsOnHistory(Rule):
@@ -35,25 +35,27 @@ class DeltaDependsOnHistory(Rule):
         different, compared = delta_differences(facts)
         if not compared:
             raise Skip("the delta is not defined: no tool prefix holds on the dummy conversation")
-        groups: dict[tuple[str, str], list[DeltaDifference]] = {}
+        groups: dict[int, tuple[Place | None, list[DeltaDifference]]] = {}
         for difference in different:
-            groups.setdefault((difference.real[difference.at :][:20], difference.dummy[difference.at :][:20]), []).append(
-                difference
-            )
-        for group in groups.values():
-            yield self._finding(facts, group, compared)
+            place = _printing_place(facts, difference)
+            groups.setdefault(place.offset if place else -1, (place, []))[1].append(difference)
+        for place, group in groups.values():
+            yield self._finding(facts, place, group, compared)
 
-    def _finding(self, facts: TemplateFacts, group: list[DeltaDifference], compared: int) -> Finding:
+    def _finding(
+        self, facts: TemplateFacts, place: Place | None, group: list[DeltaDifference], compared: int
+    ) -> Finding:
         first = group[0]
         names = list(dict.fromkeys(difference.question.scenario.name for difference in group))
         real_excerpt, at = around(first.real, first.at)
         dummy_excerpt, _ = around(first.dummy, first.at)
+        start = word_start(first.real, first.at)
         return self.finding(
             facts,
-            f"the delta of a tool result depends on history: on the dummy it has {shorten(first.dummy[first.at :], 32)}, "
-            f"in {listed(names, 2)} {shorten(first.real[first.at :], 32)} ({len(group)} of {compared} deltas)",
+            f"the delta of a tool result depends on history: on the dummy it has {shorten(first.dummy[start:], 28)}, "
+            f"in {listed(names, 2)} {shorten(first.real[start:], 28)} ({len(group)} of {compared} deltas)",
             remedy="Open and close turns by the neighbouring message only, not by a flag that an earlier message set.",
-            place=_printing_place(facts, first),
+            place=place,
             scenario=names[0],
             evidence={
                 "earlier": dummy_excerpt,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.prefix import common_prefix_length, common_suffix_length
+from template_lint.facts.prefix import common_suffix_length
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import shorten
@@ -55,10 +55,10 @@ class OpenTurn(Rule):
         self, facts: TemplateFacts, last: str, opening: list[Any], texts: tuple[str, str, str]
     ) -> Iterator[Finding]:
         without, with_prompt, finished = texts
-        if with_prompt != without:
-            return
+        if with_prompt != without or not finished.startswith(without):
+            return  # it has an effect; or the turn is rendered in another way altogether, which TL103 tells
         reply = finished.rindex(_REPLY["content"])
-        header = finished[common_prefix_length(without, finished) : reply]
+        header = finished[len(without) : reply]
         evidence = {"without": without[-120:], "with": with_prompt[-120:], "finished": finished[-160:]}
         if header.strip():
             yield self.finding(

@@ -29,20 +29,31 @@ class ToolCallDropped(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Look for the probe's words."""
-        probe = facts.tool_probe
-        if probe.failed is not None:
-            raise Skip(f"a tool conversation does not render: {probe.failed.error}: {probe.failed.message[:120]}")
-        if not probe.result:
-            return
-        missing = [
-            word
-            for word, there in ((f"the name {CALL_NAME!r}", probe.call_name), (f"the argument {ARGUMENT!r}", probe.arguments))
-            if not there
-        ]
-        if missing:
+        probes = {shape: probe for shape, probe in facts.tool_probes.items() if probe.failed is None}
+        if not probes:
+            failed = facts.tool_probe.failed
+            assert failed is not None
+            raise Skip(f"a tool conversation does not render: {failed.error}: {failed.message[:120]}")
+        dropped = {shape: probe for shape, probe in probes.items() if probe.result and not probe.arguments}
+        if dropped:
+            shape, probe = next(iter(dropped.items()))
+            where = "" if len(dropped) == len(probes) else f" with {shape.describe()}"
+            what = "the arguments of the call are not" if probe.call_name else "the call itself is not"
             yield self.finding(
                 facts,
-                f"the result of a call is in the prompt, but not {' and not '.join(missing)} of the call itself",
-                remedy="Render message.tool_calls in the assistant's turn.",
-                evidence={"name": probe.call_name, "arguments": probe.arguments, "result": probe.result},
+                f"the result of a call is in the prompt, {what}{where}: {ARGUMENT!r} is missing",
+                remedy="Render message.tool_calls in the assistant's turn, whatever its content is.",
+                evidence={"shapes": [shape.describe() for shape in dropped], "name": probe.call_name},
+            )
+        elif facts.tool_probe.result and not facts.tool_probe.call_name:
+            by_id = facts.tool_probe.call_id
+            yield self.finding(
+                facts,
+                f"the name of the called function is not in the prompt: {CALL_NAME!r} is missing"
+                + (", only the call's id is printed" if by_id else ""),
+                remedy="Send ids that carry the name, as the model writes them, for example functions.NAME:INDEX."
+                if by_id
+                else "Render the function's name beside its arguments.",
+                severity=Severity.WARNING if by_id else None,
+                evidence={"shapes": [facts.shape.describe()], "name": False},
             )

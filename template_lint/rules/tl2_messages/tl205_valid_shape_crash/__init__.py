@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.probes import ASK, CALL, TOOL, TOOL_RESULT
+from template_lint.facts.shapes import Shape
 from template_lint.model import Finding, Place, Severity
 from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule, Skip
@@ -35,11 +36,28 @@ class ValidShapeCrash(Rule):
     code = "TL205"
     name = "valid-shape-crash"
     severity = Severity.ERROR
-    needs = ("template", "syntax", "tools")
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
-        """Try every shape; one finding per place and exception."""
-        outcomes = [(case, facts.render(case.messages, tools=[TOOL], generation_prompt=True)) for case in _cases()]
+        """Try every shape; one finding per place and exception. Then the user's own conversations."""
+        yield from self._own(facts)
+        if facts.tool_rules_apply:
+            yield from self._shapes(facts)
+
+    def _own(self, facts: TemplateFacts) -> Iterator[Finding]:
+        for scenario in facts.conversations:
+            outcome = facts.render_scenario(scenario, len(scenario.messages), False)
+            if not outcome.ok:
+                yield self.finding(
+                    facts,
+                    f"your conversation {scenario.name!r} does not render: {outcome.error}: {outcome.message[:100]}",
+                    remedy="Bring it into a shape that the template accepts, or repair the template.",
+                    place=line_place(facts, outcome.line),
+                    scenario=scenario.name,
+                    evidence={"error": outcome.error},
+                )
+
+    def _shapes(self, facts: TemplateFacts) -> Iterator[Finding]:
+        outcomes = [(case, facts.render(case.messages, tools=[TOOL], generation_prompt=True)) for case in _cases(facts.shape)]
         if not any(outcome.ok for _, outcome in outcomes):
             first = outcomes[0][1]
             raise Skip(f"no shape of a tool conversation renders: {first.error}: {first.message[:120]}")
@@ -71,20 +89,22 @@ def line_place(facts: TemplateFacts, line: int | None) -> Place | None:
     return facts.template.source_map.place(start + indent, start + len(text.rstrip()) if text.strip() else start + indent)
 
 
-def _cases() -> list[_ShapeCase]:
+def _cases(accepted: Shape) -> list[_ShapeCase]:
+    """The shapes; what is not the case's own subject is in the shape that the template accepts."""
     call = CALL["tool_calls"][0]
+    (usual,) = accepted.apply([CALL])
     function = call["function"]
     as_string = {**call, "function": {**function, "arguments": json.dumps(function["arguments"])}}
-    no_content = {key: value for key, value in CALL.items() if key != "content"}
+    no_content = {key: value for key, value in usual.items() if key != "content"}
     unnamed = {key: value for key, value in TOOL_RESULT.items() if key != "name"}
     reply = {"role": "assistant", "content": "zqreply"}
     parts = [{"type": "text", "text": "zqquestion"}]
     return [
-        _ShapeCase("arguments as a mapping", [ASK, CALL, TOOL_RESULT], False),
-        _ShapeCase("content null beside a call", [ASK, {**CALL, "content": None}, TOOL_RESULT], True),
+        _ShapeCase("arguments as a mapping", [ASK, {**usual, "tool_calls": CALL["tool_calls"]}, TOOL_RESULT], False),
+        _ShapeCase("content null beside a call", [ASK, {**usual, "content": None}, TOOL_RESULT], True),
         _ShapeCase("no content key beside a call", [ASK, no_content, TOOL_RESULT], True),
-        _ShapeCase("arguments as a JSON string", [ASK, {**CALL, "tool_calls": [as_string]}, TOOL_RESULT], True),
+        _ShapeCase("arguments as a JSON string", [ASK, {**usual, "tool_calls": [as_string]}, TOOL_RESULT], True),
         _ShapeCase("tool_calls: []", [ASK, {**reply, "tool_calls": []}, ASK], True),
-        _ShapeCase("a tool result without a name", [ASK, CALL, unnamed], False),
+        _ShapeCase("a tool result without a name", [ASK, usual, unnamed], False),
         _ShapeCase("content as typed text parts", [{**ASK, "content": parts}], False),
     ]
