@@ -83,6 +83,9 @@ def walk(node: nodes.Node) -> Iterator[nodes.Node]:
                 stack.append(value)
 
 
+_AFTER_EXPRESSION = frozenset({"if", "else", "recursive", ",", "and", "or", "~", "+", ":"})
+
+
 class SourceMap:
     """Turns offsets into places and nodes into ranges. Works on the normalised source."""
 
@@ -123,7 +126,10 @@ class SourceMap:
 
     def expression_range(self, node: nodes.Node) -> tuple[int, int]:
         """Range of an expression: from the first token of the node or its descendants to the last one that belongs to it."""
-        offsets = [offset for child in walk(node) if (offset := offset_of(child)) >= 0]
+        # A comparison carries the token after it, so it is known by its operands.
+        offsets = [
+            offset for child in walk(node) if not isinstance(child, nodes.Compare) and (offset := offset_of(child)) >= 0
+        ]
         if not offsets:
             return 0, 0
         start = min(offsets)
@@ -143,7 +149,7 @@ class SourceMap:
                 depth -= 1
                 if depth < 0:
                     break
-            elif depth == 0 and token.offset > last and token.text in ("if", "else", ",", "and", "or", "~", "+", ":"):
+            elif depth == 0 and token.offset > last and token.text in _AFTER_EXPRESSION:
                 break
             end = token.end
             index += 1
