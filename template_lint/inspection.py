@@ -120,7 +120,8 @@ def _unmet(rule: type[Rule], facts: TemplateFacts) -> str | None:
     if "template" in rule.needs and facts.selection_error is not None:
         return "there is no template (TL001)"
     if "syntax" in rule.needs and facts.compile_error is not None:
-        return "the template does not compile (TL002)"
+        stopped = facts.compile_error.error == "RenderStopped"
+        return "compiling had to be stopped (TL508)" if stopped else "the template does not compile (TL002)"
     if "tools" in rule.needs and not facts.tool_rules_apply:
         return "the template knows no tools (TL200)"
     if "tokenizer" in rule.needs and facts.tokenization is None:

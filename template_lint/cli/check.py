@@ -26,7 +26,7 @@ Exit codes:
   0  no finding at or above --fail-on, and every target was checked
   1  at least one finding at or above --fail-on, even if some target could not be checked
   2  wrong usage, wrong configuration, or an internal error
-  3  no such finding, but some target could not be checked, or there was none"""
+  3  no such finding, but some target could not be checked or rendered, or there was none"""
 
 
 @click.command("check", short_help="Lint chat templates.", epilog=EPILOG)
@@ -109,11 +109,16 @@ def command(
 
 
 def exit_code(report: Report, fail_on: Severity | None) -> ExitCode:
-    """Return 1 for a live finding at or above ``fail_on``, else 3 if a target was not checked or missing, else 0."""
+    """Return 1 for a live finding at or above ``fail_on``, else 3 if something was not checked, else 0.
+
+    A target that could not be read, none at all, and a template that renders no conversation of ours were not checked.
+    """
     live = [finding for finding in report.findings if finding.suppressed is None]
     if fail_on is not None and any(finding.severity.rank >= fail_on.rank for finding in live):
         return ExitCode.FINDINGS
     if not report.targets or any(target.error is not None for target in report.targets):
+        return ExitCode.NOT_CHECKED
+    if any(template.verdict.tito == "unrenderable" for target in report.targets for template in target.templates):
         return ExitCode.NOT_CHECKED
     return ExitCode.CLEAN
 

@@ -102,6 +102,8 @@ def command(
             out.write(dumps({**about(request), **as_data(shown)}) + "\n")
         else:
             _write(shown, out, tokens=tokens, mask=mask, lines=lines)
+    if shown.note:
+        say(shown.note)
     if mask and not shown.rendering.generation_spans:
         say("nothing is marked: the template has no {% generation %} around what the assistant says")
     return ExitCode.CLEAN

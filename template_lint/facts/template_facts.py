@@ -94,7 +94,7 @@ class TemplateFacts:
     @cached_property
     def compile_error(self) -> Outcome | None:
         """Why the template does not compile, or None."""
-        outcome = self.template.render(self._context(({"role": "user", "content": "Hello"},), None, {}, True))
+        outcome = self.render([{"role": "user", "content": "Hello"}], generation_prompt=True)
         return None if self.template.compiles else outcome
 
     @cached_property

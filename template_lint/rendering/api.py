@@ -22,6 +22,7 @@ class RenderError(TemplateLintError):
     def __init__(self, outcome: Outcome) -> None:
         where = f" (template line {outcome.line})" if outcome.line else ""
         super().__init__(f"{outcome.error}: {outcome.message}{where}")
+        self.outcome = outcome
         self.error = outcome.error
         self.line = outcome.line
         self.refused = outcome.refused

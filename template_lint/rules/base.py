@@ -26,6 +26,13 @@ class Example(NamedTuple):
     source: str
 
 
+class FolderExample(NamedTuple):
+    """An example that takes more than a template, such as a tokenizer: a small model folder, its files by name."""
+
+    name: str
+    files: dict[str, str]
+
+
 class Rule:
     """One rule. The docstring is its page: a summary line, then what it finds, why it matters, how to fix it.
 
@@ -69,8 +76,32 @@ class Rule:
         )
 
     @classmethod
-    def examples(cls) -> list[Example]:
-        """The example templates that lie beside the rule, by name."""
+    def examples(cls) -> list[Example | FolderExample]:
+        """The examples that lie beside the rule, by name: templates, single JSON files, small model folders."""
         folder = Path(inspect.getfile(cls)).parent
-        files = sorted(path for path in folder.iterdir() if path.name.startswith(("bad", "good")))
-        return [Example(path.name, path.read_text(encoding="utf-8")) for path in files if path.suffix in EXAMPLE_SUFFIXES]
+        paths = sorted(path for path in folder.iterdir() if path.name.startswith(("bad", "good")))
+        return [_read_example(path) for path in paths if path.is_dir() or path.suffix in EXAMPLE_SUFFIXES]
+
+
+def _read_example(path: Path) -> Example | FolderExample:
+    if path.is_dir():
+        return FolderExample(path.name, {file.name: file.read_text(encoding="utf-8") for file in sorted(path.iterdir())})
+    return Example(path.name, path.read_text(encoding="utf-8"))
+
+
+def write_example(example: Example | FolderExample, folder: Path) -> Path:
+    """Write an example below ``folder`` so that the linter knows it for what it is, and return the target to check.
+
+    A template is known by its suffix, a config by its name (NAME/tokenizer_config.json), a model folder by its files.
+    """
+    path = folder / example.name
+    if isinstance(example, FolderExample):
+        path.mkdir()
+        for name, text in example.files.items():
+            (path / name).write_text(text, encoding="utf-8")
+        return path
+    if path.suffix == ".json":
+        path.mkdir()
+        path /= "tokenizer_config.json"
+    path.write_text(example.source, encoding="utf-8")
+    return path

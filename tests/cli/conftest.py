@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -108,12 +108,6 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> None:
         select=select,
         Example=Example,
     )
-
-
-@pytest.fixture(autouse=True)
-def unarmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command line caps the memory of its own process; the process of the tests must stay as it is."""
-    monkeypatch.setattr("template_lint.cli.support.look.arm_process", lambda: None)
 
 
 def _install(monkeypatch: pytest.MonkeyPatch, name: str, **members: Any) -> None:

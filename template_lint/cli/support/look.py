@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from template_lint.cli.support.views import Shown, TokenRow
 from template_lint.cli.support.voices import Voices
 from template_lint.errors import TemplateSelectionError, UsageError
-from template_lint.rendering.api import render
-from template_lint.rendering.limits import arm_process
+from template_lint.facts.shapes import SHAPES, Shape
+from template_lint.rendering.api import RenderError, Rendering, render
+from template_lint.rendering.apart import render_apart
 from template_lint.rendering.profiles import resolve_profile
 from template_lint.scenarios.model import Scenario
 from template_lint.snapshot.load import load_snapshot
@@ -53,24 +54,40 @@ def look(request: Request) -> Shown:
         donor = load_snapshot(parse_target(request.tokenizer), offline=request.offline, profile_version=version)
     tokenization = _tokenization(donor, version) if request.tokens else None
     special = _special_tokens(snapshot, version) or _special_tokens(donor, version)
-    # From here on the template, which may be a stranger's, is run; whatever we load ourselves is loaded.
-    arm_process()
-    rendering = render(
-        template.source,
-        request.scenario.messages,
-        tools=request.scenario.tools,
-        add_generation_prompt=request.generation_prompt,
-        transformers=request.transformers,
-        special_tokens=special,
-        trace=True,
-        **{**request.scenario.kwargs, **request.kwargs},
-    )
+    shape, rendering = _render(template, request, special)
     control = [token for token in special.values() if isinstance(token, str)]
     return Shown(
         rendering=rendering,
         voices=Voices(rendering.text, request.scenario.messages, control),
         tokens=_tokens(tokenization, rendering.text) if tokenization else (),
+        note="" if shape == SHAPES[0] else f"the template refuses the usual shape; shown with {shape.describe()}",
     )
+
+
+def _render(template: TemplateCopy, request: Request, special: dict[str, Any]) -> tuple[Shape, Rendering]:
+    """Render in a worker; a scenario of ours in the first shape that the template accepts, the user's own as it is.
+
+    Raises the RenderError of the usual shape where none is accepted.
+    """
+    first: RenderError | None = None
+    for shape in SHAPES[:1] if request.scenario.own else SHAPES:
+        try:
+            return shape, render_apart(
+                template.source,
+                shape.apply(request.scenario.messages),
+                tools=request.scenario.tools,
+                add_generation_prompt=request.generation_prompt,
+                transformers=request.transformers,
+                special_tokens=special,
+                trace=True,
+                **{**request.scenario.kwargs, **request.kwargs},
+            )
+        except RenderError as error:
+            first = first or error
+            if error.refused or error.error == "RenderStopped":
+                break
+    assert first is not None
+    raise first
 
 
 def about(request: Request) -> dict[str, Any]:

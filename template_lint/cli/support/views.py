@@ -34,11 +34,15 @@ class TokenRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What there is to look at: a rendering, who speaks in it, and its tokens where a tokenizer is known."""
+    """What there is to look at: a rendering, who speaks in it, and its tokens where a tokenizer is known.
+
+    ``note`` is said beside it, where what is shown is not exactly what was asked for.
+    """
 
     rendering: Rendering
     voices: Voices
     tokens: tuple[TokenRow, ...] = ()
+    note: str = ""
 
 
 def prose(shown: Shown, canvas: Canvas) -> str:

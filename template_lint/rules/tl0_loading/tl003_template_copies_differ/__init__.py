@@ -68,7 +68,9 @@ def _different_scenarios(facts: TemplateFacts, copy: TemplateCopy) -> list[str]:
     different = []
     for mine, theirs in zip(facts.scenarios, other.scenarios, strict=False):
         count = len(mine.messages)
-        a, b = facts.render_scenario(mine, count, True), other.render_scenario(theirs, count, True)
-        if (a.text, a.error) != (b.text, b.error):
-            different.append(mine.name)
+        for prompt in (False, True):
+            a, b = facts.render_scenario(mine, count, prompt), other.render_scenario(theirs, count, prompt)
+            if (a.text, a.error) != (b.text, b.error):
+                different.append(mine.name)
+                break
     return different

@@ -28,10 +28,11 @@ class ResourceBlowUp(Rule):
     code = "TL508"
     name = "resource-blow-up"
     severity = Severity.ERROR
+    needs = ("template",)
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
-        """Measure growth, then report what was stopped in any render so far."""
-        sizes = _sizes(facts)
+        """Measure growth, then report what was stopped in any render so far, or while compiling."""
+        sizes = _sizes(facts) if facts.compile_error is None else None
         if facts.stopped:
             scenario, outcome = facts.stopped[0]
             yield self.finding(
