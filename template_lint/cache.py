@@ -1,4 +1,6 @@
-"""Results of earlier runs, by content: template, tokenizer, rules, version, options. Wrong or unreadable entries are misses."""
+"""Results of earlier runs, by content: template, tokenizer, rules, version, options. Wrong or unreadable entries are
+misses.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,11 @@ def _to_json(report: TemplateReport) -> dict[str, Any]:
         "verdict": report.verdict._asdict(),
         "skipped": [skip._asdict() for skip in report.skipped],
         "findings": [
-            {**finding._asdict(), "severity": finding.severity.value, "place": finding.place and finding.place._asdict()}
+            {
+                **finding._asdict(),
+                "severity": finding.severity.value,
+                "place": finding.place and finding.place._asdict(),
+            }
             for finding in report.findings
         ],
     }

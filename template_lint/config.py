@@ -15,7 +15,8 @@ class Options(NamedTuple):
     ``transformers`` is the version to mirror, for example ``5.24``; None means the one installed beside us.
     ``tokenizer`` names a target whose tokenizer serves templates that come without one.
     ``conversations`` are JSONL files of the user's own messages, tools and kwargs.
-    ``require`` names capabilities that must be there: ``tools`` turns TL200 into an error and runs the tool rules anyway.
+    ``require`` names capabilities that must be there: ``tools`` turns TL200 into an error and runs the tool rules
+    anyway.
     ``jobs`` is the number of worker processes; 0 means one per processor. ``cache`` reuses earlier results.
     """
 

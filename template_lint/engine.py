@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from template_lint.cache import ReportCache
 from template_lint.config import Options
@@ -50,7 +50,8 @@ class _Loaded(NamedTuple):
 def check(targets: Sequence[str], options: Options, *, progress: Progress | None = None) -> Report:
     """Check every target; the report lists them in the order given, folders expanded in sorted order.
 
-    ``progress`` is called with (done, total, name). Raises UsageError for a wrong request. A target that cannot be looked at
+    ``progress`` is called with (done, total, name). Raises UsageError for a wrong request. A target that cannot be
+    looked at
     does not stop the others: it carries an error in the report.
     """
     profile = resolve_profile(options.transformers)

@@ -1,4 +1,6 @@
-"""What a worker does with one template: facts, then every selected rule, then the report. Pure but for the clock of limits."""
+"""What a worker does with one template: facts, then every selected rule, then the report. Pure but for the clock of
+limits.
+"""
 
 from __future__ import annotations
 

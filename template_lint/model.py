@@ -1,4 +1,5 @@
-"""The nouns that every room shares: severities, findings, reports. Data only; no behaviour beyond counting and ordering.
+"""The nouns that every room shares: severities, findings, reports. Data only; no behaviour beyond counting and
+ordering.
 
 The JSON contract (schema version 1) is a plain rendering of these classes; see ``report/json.py``.
 """

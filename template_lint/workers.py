@@ -1,7 +1,8 @@
 """Worker processes that may die: a pool that outlives whatever its jobs do to their process.
 
 A job runs a module-level function on a picklable payload. Workers are forked where that is safe (POSIX, one thread) and
-spawned as fresh interpreters elsewhere. A worker that dies, or answers nothing for ``WALL_SECONDS``, costs its own job only.
+spawned as fresh interpreters elsewhere. A worker that dies, or answers nothing for ``WALL_SECONDS``, costs its own
+job only.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from template_lint.report.layout.escape import visible
 from template_lint.report.layout.width import wrap
 
 if TYPE_CHECKING:
-    from template_lint.rules.base import Example, Rule
+    from template_lint.rules.base import Example, FolderExample, Rule
 
 
 @click.command("explain", short_help="Explain one rule.", epilog="Examples: explain TL101, explain tool-prefix")
@@ -31,43 +31,49 @@ def command(rule: str) -> None:
 
     found = find_rule(rule)
     examples = found.examples()
-    report = _check(found, examples)
+    report = lint_examples(found, examples) if examples else None
     with standard_output() as out:
         _write(found, examples, report, out, canvas_for(sys.stdout))
 
 
-def _check(rule: type[Rule], examples: Sequence[Example]) -> Report | None:
-    """Lint the examples as files and return the report with their short names in it; None where there are none."""
+def lint_examples(
+    rule: type[Rule], examples: Sequence[Example | FolderExample], *, transformers: str | None = None
+) -> Report:
+    """Lint examples with their own rule alone, and return the report with their short names in it."""
     from template_lint.engine import check
+    from template_lint.rules.base import write_example
 
-    if not examples:
-        return None
+    options = Options(select=(rule.code,), transformers=transformers, jobs=1, offline=True, cache=False)
     with tempfile.TemporaryDirectory() as folder:
-        names = {str(_write_example(example, Path(folder))): example.name for example in examples}
-        report = check(list(names), Options(select=(rule.code,), jobs=1, offline=True, cache=False))
+        names = {str(write_example(example, Path(folder))): example.name for example in examples}
+        report = check(list(names), options)
     targets = [target._replace(target=names.get(target.target, target.target)) for target in report.targets]
     return report._replace(targets=targets)
 
 
-def _write_example(example: Example, folder: Path) -> Path:
-    """Write an example where the linter knows it for what it is: a template by its suffix, a config by its name."""
-    path = folder / example.name
-    if path.suffix == ".json":
-        path.mkdir()
-        path /= "tokenizer_config.json"
-    path.write_text(example.source, encoding="utf-8")
-    return path
+def example_files(example: Example | FolderExample) -> Iterator[tuple[str, str]]:
+    """Yield what there is to read of an example as (title, text); of a tokenizer only its size."""
+    from template_lint.rules.base import FolderExample
+
+    if not isinstance(example, FolderExample):
+        yield example.name, example.source
+        return
+    for name, text in example.files.items():
+        yield f"{example.name}/{name}", f"({len(text)} characters)" if name == "tokenizer.json" else text
 
 
-def _write(rule: type[Rule], examples: Sequence[Example], report: Report | None, out: TextIO, canvas: Canvas) -> None:
+def _write(
+    rule: type[Rule], examples: Sequence[Example | FolderExample], report: Report | None, out: TextIO, canvas: Canvas
+) -> None:
     needs = f", needs {', '.join(own_needs(rule))}" if own_needs(rule) else ""
     out.write(canvas.paint(f"{rule.code} {rule.name}", "bold") + f" ({rule.severity.value}{needs})\n\n")
     for line in _prose(page(rule), canvas):
         out.write(line + "\n")
     for example in examples:
-        out.write("\n" + canvas.paint(f"Example {example.name}", "bold") + "\n")
-        for line in example.source.splitlines():
-            out.write(f"    {visible(line)}\n")
+        for title, text in example_files(example):
+            out.write("\n" + canvas.paint(f"Example {title}", "bold") + "\n")
+            for line in text.splitlines():
+                out.write(f"    {visible(line)}\n")
     if report is not None:
         from template_lint.report.text import write
 

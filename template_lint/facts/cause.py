@@ -1,7 +1,9 @@
 """Why two renders diverge: the template branch, or the printed piece, whose change restores the prefix.
 
-Both renders are traced. A branch whose outcome differs is forced to what it was in the other render; a piece that only one
-of them has at the divergence is suppressed; then pairs, then all of one render together. What restores the prefix is the cause: proven, not guessed.
+Both renders are traced. A branch whose outcome differs is forced to what it was in the other render; a piece that
+only one
+of them has at the divergence is suppressed; then pairs, then all of one render together. What restores the prefix is
+the cause: proven, not guessed.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ _MOST_PAIRED = 8
 class Cause(NamedTuple):
     """The place to look at.
 
-    ``kind`` is ``branch`` (a condition whose outcome changed), ``output`` (a piece printed in one render only), ``combination``
+    ``kind`` is ``branch`` (a condition whose outcome changed), ``output`` (a piece printed in one render only),
+    ``combination``
     (the first of several that must change together) or ``suspected`` (a lookahead expression; nothing was proven).
     ``outcome_earlier`` and ``outcome_later`` are the outcomes of the condition, or whether the piece was printed.
     """
@@ -55,7 +58,9 @@ class CauseMemory:
 
 
 class Change(NamedTuple):
-    """One decision changed in one of the two renders. ``value`` is the forced outcome; None suppresses a printed piece."""
+    """One decision changed in one of the two renders. ``value`` is the forced outcome; None suppresses a printed
+    piece.
+    """
 
     in_earlier: bool
     occurrences: tuple[Occurrence, ...]
@@ -97,9 +102,7 @@ class _Pair:
     @property
     def signature(self) -> tuple[Any, ...]:
         """Which pieces part, and how far into them: equal for divergences that look alike."""
-        return tuple(
-            (self._site_at(which), self.offset - self.starts[which]) for which in (0, 1)
-        )
+        return tuple((self._site_at(which), self.offset - self.starts[which]) for which in (0, 1))
 
     def _site_at(self, which: int) -> int:
         position = 0
@@ -155,8 +158,10 @@ def find_cause(
 ) -> Cause | None:
     """The cause of the divergence of ``texts``, the renders of (earlier, later) ``contexts``.
 
-    ``keep`` are strings of the conversation that must survive a counterfactual. ``memory`` holds what was found for other
-    divergences of this template: proven causes are tried first. Returns a suspicion where nothing is proven, None where there is not even that.
+    ``keep`` are strings of the conversation that must survive a counterfactual. ``memory`` holds what was found for
+    other
+    divergences of this template: proven causes are tried first. Returns a suspicion where nothing is proven, None
+    where there is not even that.
     """
     pair = _Pair(template, contexts, texts, keep)
     memory = CauseMemory() if memory is None else memory
@@ -258,8 +263,12 @@ def _whole_sites(flips: list[tuple[Branch, Branch]]) -> Iterator[Change]:
     for group in by_site.values():
         if len(group) > 1:
             for value in (True, False):
-                yield from _together(False, [later.occurrence for earlier, later in group if earlier.outcome is value], value)
-                yield from _together(True, [earlier.occurrence for earlier, later in group if later.outcome is value], value)
+                yield from _together(
+                    False, [later.occurrence for earlier, later in group if earlier.outcome is value], value
+                )
+                yield from _together(
+                    True, [earlier.occurrence for earlier, later in group if later.outcome is value], value
+                )
 
 
 def _together(in_earlier: bool, occurrences: list[Occurrence], value: bool) -> Iterator[Change]:
@@ -294,7 +303,7 @@ def _proven(pair: _Pair, change: Change, kind: str) -> Cause:
 
 def _cause(template: ChatTemplate, site: Site, kind: str, earlier: bool, later: bool) -> Cause:
     source = template.source_map.text[site.start : site.end]
-    return Cause(kind, site.index, place_of(site, template.source_map), source, earlier, later, True)
+    return Cause(kind, site.number, place_of(site, template.source_map), source, earlier, later, True)
 
 
 def _suspicion(pair: _Pair) -> Cause | None:
@@ -311,7 +320,9 @@ _FILTER_LOOKAHEADS = frozenset({"last", "length", "count", "reverse"})
 
 
 def lookaheads(tree: nodes.Template) -> Iterator[nodes.Expr]:
-    """Expressions that look past the current message, in source order: ``loop.last``, ``messages[-1]``, ``| length`` ..."""
+    """Expressions that look past the current message, in source order: ``loop.last``, ``messages[-1]``, ``| length``
+    ...
+    """
     found: list[nodes.Expr] = []
     for node in walk(tree):
         if isinstance(node, nodes.Getattr):
@@ -327,9 +338,7 @@ def lookaheads(tree: nodes.Template) -> Iterator[nodes.Expr]:
 
 def _is_history(node: nodes.Node | None) -> bool:
     """Whether an expression is the list of messages, by the name it goes by."""
-    return node is not None and any(
-        isinstance(child, nodes.Name) and "message" in child.name for child in walk(node)
-    )
+    return node is not None and any(isinstance(child, nodes.Name) and "message" in child.name for child in walk(node))
 
 
 def _looks_ahead(index: nodes.Node) -> bool:

@@ -34,7 +34,8 @@ def dummy_delta(
     name: str | None = None,
     call_id: str | None = None,
 ) -> str | None:
-    """What ``results`` add to a one-call dummy conversation, or None where its prefix does not hold or it does not render.
+    """What ``results`` add to a one-call dummy conversation, or None where its prefix does not hold or it does not
+    render.
 
     The call carries the results' own names and ids; ``name`` and ``call_id`` replace them with placeholders.
     """
@@ -71,6 +72,8 @@ def delta_differences(facts: TemplateFacts) -> tuple[list[DeltaDifference], int]
         compared += 1
         real = question.delta
         if real != dummy:
-            at = next((i for i, (a, b) in enumerate(zip(real, dummy, strict=False)) if a != b), min(len(real), len(dummy)))
+            at = next(
+                (i for i, (a, b) in enumerate(zip(real, dummy, strict=False)) if a != b), min(len(real), len(dummy))
+            )
             different.append(DeltaDifference(question, real, dummy, at))
     return different, compared

@@ -22,8 +22,10 @@ class Appended(enum.Enum):
 class Question(NamedTuple):
     """Two renders of one scenario that share their beginning.
 
-    ``earlier`` and ``later`` are message counts. A prompt that the model answers has the generation prompt; a conversation
-    that ends with the assistant has none. So ASSISTANT asks whether the generation prompt is a prefix of the finished turn.
+    ``earlier`` and ``later`` are message counts. A prompt that the model answers has the generation prompt; a
+    conversation
+    that ends with the assistant has none. So ASSISTANT asks whether the generation prompt is a prefix of the finished
+    turn.
     """
 
     scenario: Scenario

@@ -1,4 +1,6 @@
-"""One small tool conversation whose every value is a word that occurs nowhere else: what is in the prompt, and what is not."""
+"""One small tool conversation whose every value is a word that occurs nowhere else: what is in the prompt, and what
+is not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the syntax tree says without rendering: names, attributes, filters, thinking switches. One pass over the tree."""
+"""What the syntax tree says without rendering: names, attributes, filters, thinking switches. One pass over the
+tree.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,10 @@ _MAX_VALUES = 3
 class StaticFacts(NamedTuple):
     """The result of the pass.
 
-    ``free`` maps each name that the template reads but never sets to the nodes that read it. ``attributes`` are the names
-    read by ``.x`` or ``['x']``. ``strings`` are all string constants. ``compared`` maps a name to the constants it is compared with.
+    ``free`` maps each name that the template reads but never sets to the nodes that read it. ``attributes`` are the
+    names
+    read by ``.x`` or ``['x']``. ``strings`` are all string constants. ``compared`` maps a name to the constants it is
+    compared with.
     """
 
     free: dict[str, list[nodes.Name]]
@@ -47,8 +51,9 @@ class StaticFacts(NamedTuple):
         for name in sorted(self.free):
             if name in SUPPLIED or name in SPECIAL_TOKEN_NAMES or not _THINKING.search(name):
                 continue
-            values = [value for value in self.compared.get(name, []) if isinstance(value, str)]
-            choices = list(dict.fromkeys(values))[:_MAX_VALUES] or [True, False]
+            words = [value for value in self.compared.get(name, []) if isinstance(value, str)]
+            choices: list[Any] = list(dict.fromkeys(words))[:_MAX_VALUES]
+            choices = choices or [True, False]
             settings += [{name: value} for value in choices]
         return settings
 
@@ -85,9 +90,7 @@ def analyse(tree: nodes.Template) -> StaticFacts:
 def _assigned_names(tree: nodes.Template) -> set[str]:
     names = {"loop", "caller", "varargs", "kwargs", "self"}
     for node in walk(tree):
-        if isinstance(node, nodes.Name) and node.ctx in ("store", "param"):
-            names.add(node.name)
-        elif isinstance(node, nodes.Macro):
+        if (isinstance(node, nodes.Name) and node.ctx in ("store", "param")) or isinstance(node, nodes.Macro):
             names.add(node.name)
     return names
 

@@ -122,7 +122,8 @@ class TemplateFacts:
         )
 
     def _scenario_context(self, scenario: Scenario, count: int, generation_prompt: bool) -> dict[str, Any]:
-        """The context of a scenario's first messages. Messages are normalised once each: what a prefix normalises to does
+        """The context of a scenario's first messages. Messages are normalised once each: what a prefix normalises to
+        does
         not depend on what follows, and the sandbox lets no template change its data."""
         if scenario.name not in self._contexts:
             self._contexts[scenario.name] = self._context(scenario.messages, scenario.tools, scenario.kwargs, False)
@@ -209,7 +210,9 @@ class TemplateFacts:
         return [*base, *switched, *self.conversations]
 
     def _has_effect(self, setting: Mapping[str, Any], scenarios: Sequence[Scenario]) -> bool:
-        """Whether a thinking switch changes any of a few prompts and histories; the default spelled out changes none."""
+        """Whether a thinking switch changes any of a few prompts and histories; the default spelled out changes
+        none.
+        """
         for scenario in scenarios:
             if scenario.name in _EFFECT_PROBES:
                 switched = scenario.with_kwargs(setting)
@@ -246,12 +249,11 @@ class TemplateFacts:
 
     # Divergences and their causes.
 
-    def divergences(
-        self, appended: Appended, counts: Callable[[Question], bool] | None = None
-    ) -> list[Divergence]:
+    def divergences(self, appended: Appended, counts: Callable[[Question], bool] | None = None) -> list[Divergence]:
         """The questions of one kind that fail in text (and that ``counts`` does not excuse), each with its cause.
 
-        Divergences with the same text on both sides of the same place are one divergence seen again: the cause is searched
+        Divergences with the same text on both sides of the same place are one divergence seen again: the cause is
+        searched
         for the first.
         """
         found: list[Divergence] = []
@@ -346,14 +348,18 @@ class TemplateFacts:
 
     @cached_property
     def prompt_fingerprint(self) -> str:
-        """sha256 over the canonical JSON of scenario -> rendered text or exception class, with the catalogue's version."""
+        """sha256 over the canonical JSON of scenario -> rendered text or exception class, with the catalogue's
+        version.
+        """
         prompts: dict[str, Any] = {}
         for scenario in self.scenarios:
             if not scenario.own:
                 count = len(scenario.messages)
                 outcomes = [self.render_scenario(scenario, count, wants_generation_prompt(scenario, count))]
                 outcomes += [self.render_scenario(scenario, cut, True) for cut in scenario.cuts[:1]]
-                prompts[scenario.name] = [outcome.text if outcome.ok else {"error": outcome.error} for outcome in outcomes]
+                prompts[scenario.name] = [
+                    outcome.text if outcome.ok else {"error": outcome.error} for outcome in outcomes
+                ]
         payload = {"catalogue": catalogue_version(), "prompts": prompts}
         text = json.dumps(payload, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -12,8 +12,12 @@ from template_lint.workers import Died, Failed, run_jobs
 
 
 def render_apart(source: str, messages: Sequence[Any], **arguments: Any) -> Rendering:
-    """As ``render``, but the template runs elsewhere. Raises RenderError where it raises, or where it had to be stopped."""
-    (result,) = [result for _, result in run_jobs(_render, [(source, messages, arguments)], jobs=1, initializer=arm_process)]
+    """As ``render``, but the template runs elsewhere. Raises RenderError where it raises, or where it had to be
+    stopped.
+    """
+    (result,) = [
+        result for _, result in run_jobs(_render, [(source, messages, arguments)], jobs=1, initializer=arm_process)
+    ]
     if isinstance(result, Died):
         raise RenderError(Outcome(None, "RenderStopped", f"rendering took its process down: {result.reason}"))
     if isinstance(result, Failed):

@@ -1,4 +1,6 @@
-"""``render()``: apply_chat_template, without transformers. The functions here are what the command line and users call."""
+"""``render()``: apply_chat_template, without transformers. The functions here are what the command line and users
+call.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,8 @@ def make_context(
 ) -> dict[str, Any]:
     """The variables that apply_chat_template hands to Jinja.
 
-    ``variables`` are special tokens and template kwargs, kwargs last. Raises ValueError and TypeError as transformers does.
+    ``variables`` are special tokens and template kwargs, kwargs last. Raises ValueError and TypeError as transformers
+    does.
     """
     for tool in tools or ():
         if not isinstance(tool, dict):
@@ -148,7 +151,7 @@ def _tag_final_message(messages: list[Any], field: str, template: ChatTemplate) 
     else:
         for name in fields:
             last[name] = last[name] + CONTINUE_TAG
-    return [*messages[:-1], last], final
+    return [*messages[:-1], last], str(final)
 
 
 def _cut_at_tag(text: str, final: str) -> str:
@@ -176,9 +179,12 @@ def render(
 ) -> Rendering:
     """Render a conversation exactly as ``apply_chat_template(..., tokenize=False)`` of ``transformers`` would.
 
-    ``source`` is the template text, ``transformers`` a version such as ``5.24`` (None: the installed one). With ``trace``,
-    ``lines`` and ``branches`` say which template line printed what and how each condition went. Raises RenderError where
-    the template, or apply_chat_template, raises. The template runs in this process, in Jinja's sandbox, unbounded in time:
+    ``source`` is the template text, ``transformers`` a version such as ``5.24`` (None: the installed one). With
+    ``trace``,
+    ``lines`` and ``branches`` say which template line printed what and how each condition went. Raises RenderError
+    where
+    the template, or apply_chat_template, raises. The template runs in this process, in Jinja's sandbox, unbounded in
+    time:
     for templates from strangers use ``template_lint.check`` or the command line, which render in a worker.
     """
     template = ChatTemplate(source, resolve_profile(transformers))

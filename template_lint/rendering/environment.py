@@ -106,7 +106,7 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
     clock: datetime.datetime
 
     @cached_property
-    def lexer(self) -> PositionLexer:  # type: ignore[override]
+    def lexer(self) -> PositionLexer:
         """A lexer of our own; its rules are shared, as all chat environments have the same settings."""
         return copy.copy(_lexer())
 
@@ -123,9 +123,7 @@ def make_environment(
     profile: Profile, kind: type[EnvironmentT], *, clock: datetime.datetime = PINNED_NOW
 ) -> EnvironmentT:
     """A fresh environment of class ``kind`` for one template. ``clock`` is what ``strftime_now`` prints."""
-    environment = kind(
-        trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, jinja2.ext.loopcontrols]
-    )
+    environment = kind(trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, jinja2.ext.loopcontrols])
     environment.clock = clock
 
     def strftime_now(format: str) -> str:
@@ -146,5 +144,3 @@ def generation_tag(environment: jinja2.Environment) -> GenerationTag:
     extension = environment.extensions[GenerationTag.identifier]
     assert isinstance(extension, GenerationTag)
     return extension
-
-

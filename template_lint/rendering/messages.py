@@ -73,7 +73,11 @@ def plain_data(value: Any) -> Any:
         return [plain_data(item) for item in value]
     if isinstance(value, tuple):
         return tuple(plain_data(item) for item in value)
-    if type(value).__module__ == "numpy" and callable(getattr(value, "item", None)) and getattr(value, "shape", None) == ():
+    if (
+        type(value).__module__ == "numpy"
+        and callable(getattr(value, "item", None))
+        and getattr(value, "shape", None) == ()
+    ):
         return plain_data(value.item())
     fields = _fields_of(value)
     return f"<{type(value).__name__}>" if fields is None else plain_data(fields)

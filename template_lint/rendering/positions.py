@@ -1,6 +1,8 @@
-"""Columns for Jinja: a lexer that hands the parser line numbers which also know their offset, and the tokens of a source.
+"""Columns for Jinja: a lexer that hands the parser line numbers which also know their offset, and the tokens of a
+source.
 
-Jinja nodes keep only a line. The parser copies ``token.lineno`` into each node untouched, so an int subclass travels along.
+Jinja nodes keep only a line. The parser copies ``token.lineno`` into each node untouched, so an int subclass travels
+along.
 """
 
 from __future__ import annotations
@@ -104,9 +106,7 @@ class SourceMap:
         """The place of the half-open range [start, end)."""
         line, column = self.line_column(start)
         end_line, end_column = self.line_column(end)
-        return Place(
-            line=line, column=column, end_line=end_line, end_column=end_column, offset=start, end_offset=end
-        )
+        return Place(line=line, column=column, end_line=end_line, end_column=end_column, offset=start, end_offset=end)
 
     def token_index(self, offset: int) -> int:
         """Index of the token that starts at or covers ``offset``."""
@@ -125,7 +125,9 @@ class SourceMap:
         return start, end
 
     def expression_range(self, node: nodes.Node) -> tuple[int, int]:
-        """Range of an expression: from the first token of the node or its descendants to the last one that belongs to it."""
+        """Range of an expression: from the first token of the node or its descendants to the last one that belongs to
+        it.
+        """
         # A comparison carries the token after it, so it is known by its operands.
         offsets = [
             offset for child in walk(node) if not isinstance(child, nodes.Compare) and (offset := offset_of(child)) >= 0

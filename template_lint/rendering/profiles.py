@@ -1,6 +1,7 @@
 """Which transformers version is mirrored, and what that version does differently.
 
-A verdict without a stated profile is not a verdict: the same messages give other prompts under 4.57 and 5.24. Features by
+A verdict without a stated profile is not a verdict: the same messages give other prompts under 4.57 and 5.24.
+Features by
 version were read in the released packages.
 """
 
@@ -40,7 +41,9 @@ class Profile(NamedTuple):
 
     @property
     def plain_data(self) -> bool:
-        """From 5.23 everything the template sees is rebuilt from plain JSON types, and dict/namespace are restricted."""
+        """From 5.23 everything the template sees is rebuilt from plain JSON types, and dict/namespace are
+        restricted.
+        """
         return self.version >= (5, 23)
 
     @property
@@ -72,7 +75,9 @@ def parse_profile(text: str) -> Profile:
 
 @lru_cache(maxsize=1)
 def installed_profile() -> Profile:
-    """The profile of the transformers installed beside us, read without importing it; the newest known if there is none."""
+    """The profile of the transformers installed beside us, read without importing it; the newest known if there is
+    none.
+    """
     version = _installed_version()
     if version is None or version < OLDEST:
         return Profile(version=NEWEST_KNOWN)

@@ -1,4 +1,6 @@
-"""One chat template: parsed once, compiled plain on first render, compiled again with tracing when somebody asks why."""
+"""One chat template: parsed once, compiled plain on first render, compiled again with tracing when somebody asks
+why.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,7 @@ class ChatTemplate:
             with self.limits.render():
                 # Not extend(): the generation tag looks at the blocks while they grow.
                 for block in template.root_render_func(template.new_context(dict(context))):
-                    blocks.append(block)  # noqa: PERF402
+                    blocks.append(block)
                 return Outcome(check_output("".join(blocks))), spans
         except (Exception, RenderStopped) as error:
             return self._failed(error, "_plain"), []
@@ -125,7 +127,7 @@ class ChatTemplate:
         try:
             template, environment, _ = self._traced
             environment.trace = trace
-            environment.concat = trace.concat  # type: ignore[assignment]
+            environment.concat = trace.concat  # type: ignore[method-assign]
             with self.limits.render():
                 text = trace.concat(template.root_render_func(template.new_context(dict(context))))
                 trace.segments = text._segments  # type: ignore[attr-defined]

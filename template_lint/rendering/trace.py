@@ -1,4 +1,5 @@
-"""Which template node made which piece of output, and how each branch went; and the same render with a decision changed.
+"""Which template node made which piece of output, and how each branch went; and the same render with a decision
+changed.
 
 A second compilation of the same syntax tree: Jinja's own code generator, with a call around each branch test and each
 printed expression. The text is the same as that of the plain compilation (the conformance tests hold both to it).
@@ -20,11 +21,12 @@ from template_lint.rendering.positions import SourceMap, offset_of, walk
 class Site(NamedTuple):
     """A traced place of the template: a branch test, or an expression or text that is printed.
 
-    ``kind`` is ``if``, ``elif``, ``inline-if``, ``loop-filter`` or ``output``. ``start`` and ``end`` are 0-based offsets of
+    ``kind`` is ``if``, ``elif``, ``inline-if``, ``loop-filter`` or ``output``. ``start`` and ``end`` are 0-based
+    offsets of
     the condition or expression in the normalised source.
     """
 
-    index: int
+    number: int
     kind: str
     start: int
     end: int

@@ -36,8 +36,10 @@ class FolderExample(NamedTuple):
 class Rule:
     """One rule. The docstring is its page: a summary line, then what it finds, why it matters, how to fix it.
 
-    ``needs`` names what must be there for the question to make sense: ``template`` (one was found), ``syntax`` (it compiles),
-    ``tools`` (it knows tools, or the user insists), ``tokenizer``, ``snapshot`` (the files around the template). A rule whose
+    ``needs`` names what must be there for the question to make sense: ``template`` (one was found), ``syntax`` (it
+    compiles),
+    ``tools`` (it knows tools, or the user insists), ``tokenizer``, ``snapshot`` (the files around the template). A
+    rule whose
     needs are not met is skipped with the reason.
     """
 
@@ -85,7 +87,9 @@ class Rule:
 
 def _read_example(path: Path) -> Example | FolderExample:
     if path.is_dir():
-        return FolderExample(path.name, {file.name: file.read_text(encoding="utf-8") for file in sorted(path.iterdir())})
+        return FolderExample(
+            path.name, {file.name: file.read_text(encoding="utf-8") for file in sorted(path.iterdir())}
+        )
     return Example(path.name, path.read_text(encoding="utf-8"))
 
 

@@ -23,7 +23,8 @@ def prefix_findings(
     counts: Callable[[Question], bool] | None = None,
 ) -> Iterator[Finding]:
     """One finding per cause for the text divergences of one kind. ``what`` begins the sentence; ``remedy`` replaces the
-    remedy that follows from the cause; ``counts`` may say that a question which fails is another rule's. Raises Skip where no question of this kind could be asked.
+    remedy that follows from the cause; ``counts`` may say that a question which fails is another rule's. Raises Skip
+    where no question of this kind could be asked.
     """
     asked = require_answers(facts, appended)
     for group in by_cause(facts.divergences(appended, counts)):
@@ -114,9 +115,7 @@ def cause_evidence(cause: Cause | None) -> dict[str, Any] | None:
     }
 
 
-def switch_that_prevents(
-    facts: TemplateFacts, appended: Appended, group: list[Divergence]
-) -> dict[str, Any] | None:
+def switch_that_prevents(facts: TemplateFacts, appended: Appended, group: list[Divergence]) -> dict[str, Any] | None:
     """The first thinking switch under which none of these scenarios breaks, or None."""
     broken = {divergence.question.scenario.base_name for divergence in group if not divergence.question.scenario.own}
     for kwargs in facts.static.switches():
@@ -167,4 +166,6 @@ def _remedy(cause: Cause | None) -> str:
     if cause.kind == "output":
         return f"Print what {where} prints inside the turn it belongs to, or only with add_generation_prompt."
     value = str(cause.outcome_earlier).lower()
-    return f"Make the condition on {where} independent of later messages: the model saw it {value} when the turn was last."
+    return (
+        f"Make the condition on {where} independent of later messages: the model saw it {value} when the turn was last."
+    )

@@ -15,7 +15,9 @@ _FOLDER = Path(__file__).parent
 
 @lru_cache(maxsize=1)
 def all_rules() -> list[type[Rule]]:
-    """Every rule, by code. A rule is a package ``tlNNN_name`` in a family folder ``tlN_family`` that defines one class."""
+    """Every rule, by code. A rule is a package ``tlNNN_name`` in a family folder ``tlN_family`` that defines one
+    class.
+    """
     found = []
     for package in sorted(_FOLDER.glob("tl[0-9]_*/tl[0-9][0-9][0-9]_*/__init__.py")):
         family, name = package.parent.parent.name, package.parent.name
@@ -41,7 +43,8 @@ def find_rule(text: str) -> type[Rule]:
 def select(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[str]:
     """The codes to run: those selected (all, where nothing is) less those ignored.
 
-    Each word is a code, a code prefix (``TL1``) or a name. Raises UsageError for a word that matches no rule, and for one
+    Each word is a code, a code prefix (``TL1``) or a name. Raises UsageError for a word that matches no rule, and for
+    one
     that is both selected and ignored.
     """
     selected, ignored = list(select), list(ignore)

@@ -44,4 +44,3 @@ def token_findings(
                 "cause": None,
             },
         )
-

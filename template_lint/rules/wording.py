@@ -19,9 +19,7 @@ def code(source: str, limit: int = 40) -> str:
 
 
 def _cropped(text: str, limit: int) -> str:
-    shown = "".join(
-        character if character.isprintable() else repr(character)[1:-1] for character in text[: limit + 1]
-    )
+    shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text[: limit + 1])
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
@@ -54,4 +52,6 @@ def around(text: str, offset: int) -> tuple[str, int]:
 
 def setting(kwargs: dict[str, object]) -> str:
     """Template kwargs as a user writes them: ``enable_thinking=false``."""
-    return ", ".join(f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in kwargs.items())
+    return ", ".join(
+        f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in kwargs.items()
+    )

@@ -1,4 +1,6 @@
-"""Loads the built-in catalogue. The YAML is the source; the JSON beside it is generated, and what start-up can afford."""
+"""Loads the built-in catalogue. The YAML is the source; the JSON beside it is generated, and what start-up can
+afford.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The user's own conversations: JSON lines with ``messages``, and optionally ``name``, ``tools``, ``kwargs``, ``cuts``."""
+"""The user's own conversations: JSON lines with ``messages``, and optionally ``name``, ``tools``, ``kwargs``,
+``cuts``.
+"""
 
 from __future__ import annotations
 

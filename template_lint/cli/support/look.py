@@ -11,8 +11,8 @@ from template_lint.cli.support.views import Shown, TokenRow
 from template_lint.cli.support.voices import Voices
 from template_lint.errors import TemplateSelectionError, UsageError
 from template_lint.facts.shapes import SHAPES, Shape
-from template_lint.rendering.api import RenderError, Rendering, render
 from template_lint.rendering.apart import render_apart
+from template_lint.rendering.api import RenderError, Rendering, render
 from template_lint.rendering.profiles import resolve_profile
 from template_lint.scenarios.model import Scenario
 from template_lint.snapshot.load import load_snapshot

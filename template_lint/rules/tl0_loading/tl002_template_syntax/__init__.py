@@ -13,12 +13,14 @@ from template_lint.rules.base import Rule
 class TemplateSyntax(Rule):
     """The template does not compile.
 
-    What: Jinja, or Python for the code that Jinja makes of it, refuses the source: an unclosed tag, an unknown tag, a filter
+    What: Jinja, or Python for the code that Jinja makes of it, refuses the source: an unclosed tag, an unknown tag, a
+    filter
     that does not exist, ``{% break %}`` inside ``{% generation %}``.
 
     Why it matters: every call of ``apply_chat_template`` raises.
 
-    How to fix: correct the line. Tags that only another engine knows (``{% do %}``, ``{% include %}``) are not available.
+    How to fix: correct the line. Tags that only another engine knows (``{% do %}``, ``{% include %}``) are not
+    available.
     """
 
     code = "TL002"

@@ -45,7 +45,12 @@ class TemplateCopiesDiffer(Rule):
                         f"{'processors' if _is_processor(facts) else 'tokenizers'} ({listed(different)})",
                         remedy=f"Delete the copy in {copy.file}, or make it equal to {facts.file}.",
                         scenario=different[0],
-                        evidence={"copy": copy.file, "pointer": copy.pointer, "loader": copy.loader, "scenarios": different},
+                        evidence={
+                            "copy": copy.file,
+                            "pointer": copy.pointer,
+                            "loader": copy.loader,
+                            "scenarios": different,
+                        },
                     )
             elif copy.name not in in_effect and facts.name == "default" and copy.loader == "tokenizer":
                 yield self.finding(

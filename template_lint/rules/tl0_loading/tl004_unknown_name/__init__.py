@@ -21,10 +21,12 @@ _METHODS = frozenset(name for kind in _PLAIN_TYPES for name in dir(kind)) | _JIN
 class UnknownName(Rule):
     """The template uses a name that ``apply_chat_template`` does not supply.
 
-    What: a filter, a test, a function or a method that is not there (``fromjson``, ``dict.from_keys``), often on a branch
+    What: a filter, a test, a function or a method that is not there (``fromjson``, ``dict.from_keys``), often on a
+    branch
     that is rarely taken; or a variable that nobody supplies, read without ``is defined``, ``default`` or a condition.
 
-    Why it matters: the rare branch raises in the middle of a run; an undefined variable prints nothing, or raises as soon as
+    Why it matters: the rare branch raises in the middle of a run; an undefined variable prints nothing, or raises as
+    soon as
     something is done with it.
 
     How to fix: use what is there (``tojson``, ``is mapping``, ``.items()``), and guard every extra variable.
@@ -41,7 +43,9 @@ class UnknownName(Rule):
         macros = {node.name for node in walk(tree) if isinstance(node, nodes.Macro)}
         reported: set[tuple[str, str]] = set()
         for kind, node, name in sorted(_uses(tree, macros), key=lambda use: offset_of(use[1])):
-            registry = {"filter": known.filters, "test": known.tests, "function": known.globals, "method": _METHODS}[kind]
+            registry = {"filter": known.filters, "test": known.tests, "function": known.globals, "method": _METHODS}[
+                kind
+            ]
             if name in registry or (kind == "function" and name in facts.static.assigned):
                 continue
             if (kind, name) in reported:
@@ -134,8 +138,9 @@ def _name_place(facts: TemplateFacts, node: nodes.Node, name: str) -> Place | No
 
 def _remedy(kind: str, name: str) -> str:
     if kind == "filter" and name in ("fromjson", "from_json"):
-        return "There is no JSON parser in chat templates: require arguments as a mapping, or print the string as it is."
+        return (
+            "There is no JSON parser in chat templates: require arguments as a mapping, or print the string as it is."
+        )
     if kind == "method":
         return "Only the methods of strings, lists, mappings and numbers exist here."
     return f"Remove it; apply_chat_template cannot be given a {kind} of your own."
-

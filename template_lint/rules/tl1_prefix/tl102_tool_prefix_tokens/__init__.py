@@ -15,10 +15,12 @@ from template_lint.rules.tokens import token_findings
 class ToolPrefixTokens(Rule):
     """The text before a tool result is kept, its token ids are not.
 
-    What: where TL101 holds, both texts are tokenised. The ids of the earlier one must be a prefix of the ids of the later
+    What: where TL101 holds, both texts are tokenised. The ids of the earlier one must be a prefix of the ids of the
+    later
     one. They are not when a token reaches across the border, for example a newline that merges with the next one.
 
-    Why it matters: the buffer of sampled ids no longer matches a render of the conversation, though the texts look alike.
+    Why it matters: the buffer of sampled ids no longer matches a render of the conversation, though the texts look
+    alike.
 
     How to fix: end the turn with a special token, which never merges, before any white space.
     """

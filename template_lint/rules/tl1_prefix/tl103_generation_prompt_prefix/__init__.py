@@ -20,7 +20,8 @@ BORDER_REPLIES = ("\nOne", " one", "1 one", "一二")
 class GenerationPromptPrefix(Rule):
     """The generation prompt is not a prefix of the finished turn.
 
-    What: the prompt that asks for a reply is rendered, then the conversation with the reply. The first must be a prefix of
+    What: the prompt that asks for a reply is rendered, then the conversation with the reply. The first must be a
+    prefix of
     the second, in every thinking mode; with a tokenizer the ids are held to the same, with replies that begin with a
     newline, a space, a digit and a CJK character.
 

@@ -22,7 +22,8 @@ class DeltaDependsOnHistory(Rule):
     Why it matters: token-in-token-out loops compute the delta on the dummy. The buffer then holds other ids than the
     model is served with, from the second round on, and nothing fails.
 
-    How to fix: close and open turns by looking at the neighbouring message only, not at a flag set earlier in the history.
+    How to fix: close and open turns by looking at the neighbouring message only, not at a flag set earlier in the
+    history.
     """
 
     code = "TL106"

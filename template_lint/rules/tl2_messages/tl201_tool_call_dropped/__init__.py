@@ -16,7 +16,8 @@ class ToolCallDropped(Rule):
     What: a call with a name and an argument that occur nowhere else is rendered together with its result. The result is
     in the prompt; the name, or the argument, is not.
 
-    Why it matters: the model reads an answer to a question it never asked. Prefix checks pass on such a template, because
+    Why it matters: the model reads an answer to a question it never asked. Prefix checks pass on such a template,
+    because
     nothing that is not printed can change.
 
     How to fix: render ``message.tool_calls`` in the assistant branch, in the format the model was trained on.

@@ -13,7 +13,8 @@ from template_lint.rules.base import Rule, Skip
 class ToolResultDropped(Rule):
     """A tool message is neither rendered nor refused.
 
-    What: a tool result with content that occurs nowhere else is appended to a call. The prompt does not contain it, and the
+    What: a tool result with content that occurs nowhere else is appended to a call. The prompt does not contain it,
+    and the
     template does not raise.
 
     Why it matters: the model never sees what the tool returned; the rollout goes on as if it had.

@@ -13,7 +13,8 @@ from template_lint.rules.base import Rule, Skip
 class ToolsIgnored(Rule):
     """Tool schemas are given, and the prompt does not name them.
 
-    What: ``tools=`` holds a schema with a name that occurs nowhere else. It is not in the prompt, with or without a system
+    What: ``tools=`` holds a schema with a name that occurs nowhere else. It is not in the prompt, with or without a
+    system
     message, and nothing is raised.
 
     Why it matters: the model is asked to call tools it has never heard of.
@@ -28,9 +29,7 @@ class ToolsIgnored(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Look for the schema's name, with and without a system message."""
-        outcomes = [
-            facts.render(messages, tools=[TOOL], generation_prompt=True) for messages in ([ASK], [SYSTEM, ASK])
-        ]
+        outcomes = [facts.render(messages, tools=[TOOL], generation_prompt=True) for messages in ([ASK], [SYSTEM, ASK])]
         texts = [outcome.text for outcome in outcomes if outcome.text is not None]
         if not texts:
             raise Skip(f"no prompt with tools= renders: {outcomes[0].error}: {outcomes[0].message[:120]}")

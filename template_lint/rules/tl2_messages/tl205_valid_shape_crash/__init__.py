@@ -57,7 +57,9 @@ class ValidShapeCrash(Rule):
                 )
 
     def _shapes(self, facts: TemplateFacts) -> Iterator[Finding]:
-        outcomes = [(case, facts.render(case.messages, tools=[TOOL], generation_prompt=True)) for case in _cases(facts.shape)]
+        outcomes = [
+            (case, facts.render(case.messages, tools=[TOOL], generation_prompt=True)) for case in _cases(facts.shape)
+        ]
         if not any(outcome.ok for _, outcome in outcomes):
             first = outcomes[0][1]
             raise Skip(f"no shape of a tool conversation renders: {first.error}: {first.message[:120]}")
@@ -86,7 +88,9 @@ def line_place(facts: TemplateFacts, line: int | None) -> Place | None:
     start = sum(len(text) + 1 for text in lines[: line - 1])
     text = lines[line - 1]
     indent = len(text) - len(text.lstrip())
-    return facts.template.source_map.place(start + indent, start + len(text.rstrip()) if text.strip() else start + indent)
+    return facts.template.source_map.place(
+        start + indent, start + len(text.rstrip()) if text.strip() else start + indent
+    )
 
 
 def _cases(accepted: Shape) -> list[_ShapeCase]:

@@ -13,10 +13,12 @@ from template_lint.rules.base import Rule
 class RoleRefused(Rule):
     """The template refuses a role or an order of roles with ``raise_exception``.
 
-    What: a system message, a developer message, a later system message, a tool result, two user messages in a row. A clear
+    What: a system message, a developer message, a later system message, a tool result, two user messages in a row. A
+    clear
     refusal is a documented limit of the model.
 
-    Why it matters: an agent framework must know it before the run; here it also says which scenarios could not be asked.
+    Why it matters: an agent framework must know it before the run; here it also says which scenarios could not be
+    asked.
 
     How to fix: nothing in the template; do not send what the model was not trained on.
     """

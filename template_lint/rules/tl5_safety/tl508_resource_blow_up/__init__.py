@@ -21,7 +21,8 @@ class ResourceBlowUp(Rule):
     Why it matters: a template comes from strangers and runs in your server. A few dozen characters are enough to keep a
     core busy for days or to fill the memory.
 
-    How to fix: do not use the template. If it is yours: loop over the messages once, and never over ``range`` of a number
+    How to fix: do not use the template. If it is yours: loop over the messages once, and never over ``range`` of a
+    number
     that is not small.
     """
 
