@@ -38,8 +38,10 @@ CONDITIONS = [
     ("{%+ if a +%}x{%+ endif +%}", ["a"]),
     ("{% if a %}x{% elif b == 'é%}' %}y{% elif not c %}z{% else %}w{% endif %}", ["a", "b == 'é%}'", "not c"]),
     ("{% if a %}{% if b %}x{% endif %}{% elif c %}y{% endif %}", ["a", "b", "c"]),
-    ("{% if a is defined and b[1:-1] | length > (2 + 3) * 4 %}x{% endif %}",
-     ["a is defined and b[1:-1] | length > (2 + 3) * 4"]),
+    (
+        "{% if a is defined and b[1:-1] | length > (2 + 3) * 4 %}x{% endif %}",
+        ["a is defined and b[1:-1] | length > (2 + 3) * 4"],
+    ),
     ("{% if x.y['z'](1, k={'a': [1, (2,)]}) %}x{% endif %}", ["x.y['z'](1, k={'a': [1, (2,)]})"]),
     ("é🎉\n{# 🎉 #}\n   {% if 🎉_ is not defined %}{% endif %}".replace("🎉_", "name"), ["name is not defined"]),
     ("{% if\n  a\n  or\n  b\n%}x{% endif %}", ["a\n  or\n  b"]),
@@ -50,8 +52,10 @@ CONDITIONS = [
     ("{% if 'if' %}x{% elif 'elif' %}y{% endif %}", ["'if'", "'elif'"]),
     ("{% raw %}{% if no %}{% endraw %}{% if yes %}x{% endif %}", ["yes"]),
     ("{# {% if no %} #}{% if yes %}x{% endif %}", ["yes"]),
-    ("{% for m in [1] %}{% if loop.last or (not loop.last and m) %}x{% endif %}{% endfor %}",
-     ["loop.last or (not loop.last and m)"]),
+    (
+        "{% for m in [1] %}{% if loop.last or (not loop.last and m) %}x{% endif %}{% endfor %}",
+        ["loop.last or (not loop.last and m)"],
+    ),
     ("{% macro f(x) %}{% if x %}1{% endif %}{% endmacro %}{% set y %}{% if z %}2{% endif %}{% endset %}", ["x", "z"]),
     ("{% generation %}{% if a %}x{% endif %}{% endgeneration %}", ["a"]),
     ("{% filter upper %}{% if a %}x{% endif %}{% endfilter %}", ["a"]),
@@ -174,8 +178,28 @@ def test_every_node_knows_its_offset() -> None:
         elif getattr(node, "lineno", None) is not None:
             assert isinstance(node.lineno, Position), node
             assert 0 <= offset_of(node) < len(EVERY_NODE), node
-    assert {"If", "For", "CondExpr", "Operand", "Getattr", "Getitem", "Slice", "Call", "Macro", "CallBlock", "Test",
-            "FilterBlock", "AssignBlock", "NSRef", "Concat", "Neg", "Dict", "Tuple", "Continue", "Break"} <= kinds
+    assert {
+        "If",
+        "For",
+        "CondExpr",
+        "Operand",
+        "Getattr",
+        "Getitem",
+        "Slice",
+        "Call",
+        "Macro",
+        "CallBlock",
+        "Test",
+        "FilterBlock",
+        "AssignBlock",
+        "NSRef",
+        "Concat",
+        "Neg",
+        "Dict",
+        "Tuple",
+        "Continue",
+        "Break",
+    } <= kinds
 
 
 def test_names_and_constants_are_where_they_are_written() -> None:
@@ -191,7 +215,15 @@ def test_names_and_constants_are_where_they_are_written() -> None:
 
 @pytest.mark.parametrize(
     ("source", "expected"),
-    [("a\r\nb", "a\nb"), ("a\rb\n", "a\nb"), ("a\n\n", "a\n"), ("", ""), ("\r\n", ""), ("a\n\r", "a\n"), ("a\x0bb\u2028c", "a\x0bb\u2028c")],
+    [
+        ("a\r\nb", "a\nb"),
+        ("a\rb\n", "a\nb"),
+        ("a\n\n", "a\n"),
+        ("", ""),
+        ("\r\n", ""),
+        ("a\n\r", "a\n"),
+        ("a\x0bb\u2028c", "a\x0bb\u2028c"),
+    ],
 )
 def test_newlines_are_those_of_jinja(source: str, expected: str) -> None:
     assert normalise_newlines(source) == expected
@@ -253,7 +285,10 @@ CLOSE = st.sampled_from([" %}", " -%}", "\n+%}", "%}"])
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.tuples(OPEN, CONDITION_TEXT, CLOSE), min_size=1, max_size=5), st.sampled_from(["", "🎉\r\n", "{# if #}"]))
+@given(
+    st.lists(st.tuples(OPEN, CONDITION_TEXT, CLOSE), min_size=1, max_size=5),
+    st.sampled_from(["", "🎉\r\n", "{# if #}"]),
+)
 def test_property_if_ranges(parts: list[tuple[str, str, str]], lead: str) -> None:
     source = lead + "".join(f"{opened}{condition}{closed}x" for opened, condition, closed in parts)
     source += "{% endif %}" * len(parts)
