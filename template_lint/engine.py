@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from template_lint.cache import ReportCache
 from template_lint.config import Options
 from template_lint.errors import CannotCheckError, TemplateLintError
 from template_lint.job import Job
@@ -22,6 +22,7 @@ from template_lint.target import Target, parse_target
 from template_lint.workers import Died, Failed, run_jobs
 
 if TYPE_CHECKING:
+    from template_lint.cache import ReportCache
     from template_lint.scenarios.model import Scenario
 
 PLACEHOLDER_TOKENS = {
@@ -50,7 +51,7 @@ class _Loaded(NamedTuple):
 def check(targets: Sequence[str], options: Options, *, progress: Progress | None = None) -> Report:
     """Check every target; the report lists them in the order given, folders expanded in sorted order.
 
-    ``progress`` is called with (done, total, name). Raises UsageError for a wrong request. A target that cannot be
+    ``progress`` is called with (done, total, name), first when the work has begun. Raises UsageError for a wrong request. A target that cannot be
     looked at
     does not stop the others: it carries an error in the report.
     """
@@ -136,7 +137,7 @@ def _target_report(entry: _Loaded, templates: list[TemplateReport]) -> TargetRep
 
 
 def _run(jobs: list[Job], options: Options, progress: Progress | None) -> list[TemplateReport]:
-    cache = ReportCache() if options.cache else None
+    cache = _cache(options)
     results: list[TemplateReport | None] = [None] * len(jobs)
     keys = [cache.key(job) if cache else "" for job in jobs]
     missing: list[int] = []
@@ -146,7 +147,8 @@ def _run(jobs: list[Job], options: Options, progress: Progress | None) -> list[T
             missing.append(index)
     done = len(jobs) - len(missing)
     if missing:
-        for position, report in _work([jobs[index] for index in missing], options.jobs):
+        started = partial(progress, done, len(jobs), "") if progress else _nothing
+        for position, report in _work([jobs[index] for index in missing], options.jobs, started):
             index = missing[position]
             results[index] = report
             if cache:
@@ -157,12 +159,28 @@ def _run(jobs: list[Job], options: Options, progress: Progress | None) -> list[T
     return [report for report in results if report is not None]
 
 
-def _work(jobs: list[Job], processes: int) -> Iterable[tuple[int, TemplateReport]]:
-    from template_lint.inspection import inspect_template, prepare_worker, stopped_report
+def _cache(options: Options) -> ReportCache | None:
+    if not options.cache:
+        return None
+    from template_lint.cache import ReportCache
 
+    return ReportCache()
+
+
+def _nothing() -> None:
+    return None
+
+
+def _work(
+    jobs: list[Job], processes: int, started: Callable[[], None]
+) -> Iterable[tuple[int, TemplateReport]]:
     count = processes or _processors()
-    for index, result in run_jobs(inspect_template, jobs, jobs=count, initializer=prepare_worker):
+    # By name: this process must not pay for importing what only the workers run.
+    inspect, prepare = "template_lint.inspection:inspect_template", "template_lint.inspection:prepare_worker"
+    for index, result in run_jobs(inspect, jobs, jobs=count, initializer=prepare, started=started):
         if isinstance(result, Died):
+            from template_lint.inspection import stopped_report
+
             yield index, stopped_report(jobs[index], result.reason)
         elif isinstance(result, Failed):
             raise InternalError(f"{jobs[index].snapshot.target.text}: {result.error}\n{result.traceback}")

@@ -25,6 +25,10 @@ WALL_SECONDS = 120.0
 _HEADER = struct.Struct("<Q")
 
 
+Function = Callable[..., Any] | str
+"""A module-level function, or ``module:name``: then only the worker imports the module."""
+
+
 class Died(NamedTuple):
     """Stands for the result of a job whose worker died; ``reason`` says how."""
 
@@ -103,12 +107,18 @@ class _Worker:
 
 
 def run_jobs(
-    function: Callable[[Any], Any], payloads: Sequence[Any], *, jobs: int, initializer: Callable[[], None]
+    function: Function,
+    payloads: Sequence[Any],
+    *,
+    jobs: int,
+    initializer: Function,
+    started: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, Any]]:
     """Run ``function`` on every payload in at most ``jobs`` processes; yield (index, result) as they come.
 
     The result is Died where the worker died and Failed where the function raised. ``initializer`` runs once in each
-    worker. Leaving the iterator early ends the workers.
+    worker. ``started`` is called once, when the first jobs are under way and there is nothing to do but wait. Leaving the
+    iterator early ends the workers.
     """
     queue = list(enumerate(payloads))[::-1]
     busy: dict[_Worker, int] = {}
@@ -127,6 +137,7 @@ def run_jobs(
     try:
         for _ in range(min(jobs, len(queue))):
             hire()
+        started()
         while busy:
             ready = selector.select(WALL_SECONDS)
             if not ready:
@@ -158,20 +169,23 @@ def run_jobs(
 _reserve: list[_Worker] = []
 
 
-def prestart(module: str, initializer: str) -> None:
+def prestart(initializer: Function) -> None:
     """Fork one worker now, before the caller imports what it needs itself; the next ``run_jobs`` takes it.
 
-    The worker imports ``module`` and calls its function ``initializer`` meanwhile: on two cores both start-ups overlap.
-    Does nothing where forking is not safe.
+    The worker initializes itself meanwhile: on two cores both start-ups overlap. Does nothing where forking is not safe.
     """
-
-    def initialize() -> None:
-        import importlib
-
-        getattr(importlib.import_module(module), initializer)()
-
     if can_fork():
-        _reserve.append(_fork(initialize))
+        _reserve.append(_fork(initializer))
+
+
+def _resolve(function: Function) -> Callable[..., Any]:
+    if not isinstance(function, str):
+        return function
+    import importlib
+
+    module, _, name = function.partition(":")
+    resolved: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return resolved
 
 
 def can_fork() -> bool:
@@ -179,13 +193,13 @@ def can_fork() -> bool:
     return hasattr(os, "fork") and threading.active_count() == 1
 
 
-def _start(initializer: Callable[[], None]) -> _Worker:
+def _start(initializer: Function) -> _Worker:
     if _reserve:
         return _reserve.pop()
     return _fork(initializer) if can_fork() else _spawn(initializer)
 
 
-def _fork(initializer: Callable[[], None]) -> _Worker:
+def _fork(initializer: Function) -> _Worker:
     job_read, job_write = os.pipe()
     result_read, result_write = os.pipe()
     sys.stdout.flush()
@@ -200,7 +214,7 @@ def _fork(initializer: Callable[[], None]) -> _Worker:
                 os.close(other.reader.fileno())
             os.close(job_write)
             os.close(result_read)
-            initializer()
+            _resolve(initializer)()
             _serve(os.fdopen(job_read, "rb"), os.fdopen(result_write, "wb"))
             status = 0
         finally:
@@ -210,7 +224,7 @@ def _fork(initializer: Callable[[], None]) -> _Worker:
     return _Worker(os.fdopen(result_read, "rb"), os.fdopen(job_write, "wb"), pid, None)
 
 
-def _spawn(initializer: Callable[[], None]) -> _Worker:
+def _spawn(initializer: Function) -> _Worker:
     import subprocess
 
     process = subprocess.Popen(
@@ -233,7 +247,7 @@ def serve_spawned() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not break the protocol
     initializer = _read(reader)
     if initializer is not None:
-        initializer()
+        _resolve(initializer)()
     _serve(reader, writer)
 
 
@@ -250,7 +264,7 @@ def _serve(reader: BinaryIO, writer: BinaryIO) -> None:
     while (job := _read(reader)) is not None:
         function, payload = job
         try:
-            result = function(payload)
+            result = _resolve(function)(payload)
         except Exception as error:
             import traceback
 

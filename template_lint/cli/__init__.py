@@ -16,7 +16,7 @@ def main() -> NoReturn:
     if sys.argv[1:2] == ["check"]:
         from template_lint.workers import prestart
 
-        prestart("template_lint.inspection", "prepare_worker")
+        prestart("template_lint.inspection:prepare_worker")
     from template_lint.cli.support.program import program
 
     program.main(prog_name="template-lint")

@@ -101,7 +101,15 @@ def command(
     _refuse_conflicts(options)
     from template_lint.engine import check
 
-    with progress_bar() as progress:
+    with progress_bar() as bar:
+
+        def progress(done: int, total: int, name: str) -> None:
+            if not name:  # the workers are busy: a good moment to import what the report will need
+                for destination in destinations:
+                    _ = destination.write
+            if bar is not None:
+                bar(done, total, name)
+
         report = check(targets or (".",), options, progress=progress)
     emit(destinations, lambda output, stream, canvas: output.write(report, stream, canvas=canvas))
     _talk(report, destinations)

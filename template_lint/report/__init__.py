@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from typing import Protocol, TextIO, cast
+from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from template_lint.errors import UsageError
-from template_lint.model import Report
-from template_lint.report.layout.canvas import Canvas
+
+if TYPE_CHECKING:
+    from template_lint.model import Report
+    from template_lint.report.layout.canvas import Canvas
 
 
 class Writer(Protocol):
@@ -26,9 +28,14 @@ def formats() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
 
 
-def writer(name: str) -> Writer:
-    """Return the function that writes the format ``name``; raises UsageError for an unknown one."""
+def check_format(name: str) -> None:
+    """Raise UsageError where there is no format ``name``. Imports none."""
     known = formats()
     if name not in known:
         raise UsageError(f"unknown output format {name!r}. Choose one of: {', '.join(known)}.")
-    return cast(Writer, importlib.import_module(f"{__name__}.{name}").write)
+
+
+def writer(name: str) -> Writer:
+    """Return the function that writes the format ``name``; raises UsageError for an unknown one."""
+    check_format(name)
+    return cast("Writer", importlib.import_module(f"{__name__}.{name}").write)

@@ -11,6 +11,7 @@ from template_lint.facts.template_facts import Divergence, TemplateFacts
 from template_lint.model import Finding
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import around, code, setting, shorten, word_start
+from template_lint.scenarios.model import Scenario
 
 
 def prefix_findings(
@@ -118,17 +119,16 @@ def cause_evidence(cause: Cause | None) -> dict[str, Any] | None:
 def switch_that_prevents(facts: TemplateFacts, appended: Appended, group: list[Divergence]) -> dict[str, Any] | None:
     """The first thinking switch under which none of these scenarios breaks, or None."""
     broken = {divergence.question.scenario.base_name for divergence in group if not divergence.question.scenario.own}
-    for kwargs in facts.static.switches():
-        questions = [
-            question
-            for scenario in facts.scenarios
-            if scenario.base_name in broken and not scenario.own and "[" not in scenario.name
-            for question in facts.questions_of(scenario.with_kwargs(kwargs))
-            if question.appended is appended
-        ]
-        if questions and all(question.answered and question.holds for question in questions):
+    scenarios = [s for s in facts.scenarios if s.name in broken]
+    for kwargs in facts.static.switches() if scenarios else []:
+        if all(_holds_with(facts, scenario, appended, kwargs) for scenario in scenarios):
             return kwargs
     return None
+
+
+def _holds_with(facts: TemplateFacts, scenario: Scenario, appended: Appended, kwargs: dict[str, Any]) -> bool:
+    questions = facts.questions_of(scenario.with_kwargs(kwargs))
+    return all(question.answered and question.holds for question in questions if question.appended is appended)
 
 
 def _texts(divergence: Divergence) -> tuple[str, str]:

@@ -10,7 +10,6 @@ import sys
 import click
 
 from template_lint.errors import CannotCheckError, TemplateLintError, TemplateSelectionError
-from template_lint.report.layout.escape import visible
 
 DEBUG_VARIABLE = "TEMPLATE_LINT_DEBUG"
 
@@ -27,6 +26,8 @@ class ExitCode(enum.IntEnum):
 
 def say(message: str) -> None:
     """Write one line of talk to stderr; a closed stderr is nobody's business."""
+    from template_lint.report.layout.escape import visible
+
     with contextlib.suppress(OSError):
         click.echo(visible(message), err=True, color=True)
 

@@ -7,20 +7,29 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from template_lint.cli.support.failures import discard_stdout
 from template_lint.errors import UsageError
-from template_lint.report import Writer, writer
-from template_lint.report.layout.canvas import Canvas, canvas_for
+from template_lint.report import check_format
+
+if TYPE_CHECKING:
+    from template_lint.report import Writer
+    from template_lint.report.layout.canvas import Canvas
 
 
 class Output(NamedTuple):
     """One format and its destination; ``path`` None is stdout."""
 
     format: str
-    write: Writer
     path: Path | None
+
+    @property
+    def write(self) -> Writer:
+        """The function that writes the format; its module is imported here, not when the option is parsed."""
+        from template_lint.report import writer
+
+        return writer(self.format)
 
 
 def parse_outputs(texts: Sequence[str]) -> list[Output]:
@@ -39,17 +48,19 @@ def parse_outputs(texts: Sequence[str]) -> list[Output]:
 
 def _parse(text: str) -> Output:
     name, equals, file = text.partition("=")
-    write = writer(name)
+    check_format(name)
     if not equals or file == "-":
-        return Output(format=name, write=write, path=None)
+        return Output(format=name, path=None)
     path = Path(file)
     if not file or path.is_dir() or not path.parent.is_dir():
         raise UsageError(f"--output {text}: cannot write a file there. Name a file in an existing folder.")
-    return Output(format=name, write=write, path=path)
+    return Output(format=name, path=path)
 
 
 def emit(outputs: Sequence[Output], write: Callable[[Output, TextIO, Canvas], object]) -> None:
     """Call ``write`` for every output with its stream: files first, because the reader of stdout may leave early."""
+    from template_lint.report.layout.canvas import Canvas, canvas_for
+
     for output in sorted(outputs, key=lambda output: output.path is None):
         if output.path is None:
             with standard_output() as stream:

@@ -6,8 +6,6 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 
-from template_lint.report.layout.escape import visible
-
 _MANY = 10
 
 Progress = Callable[[int, int, str], None]
@@ -46,6 +44,8 @@ def _open(stack: contextlib.ExitStack, total: int) -> Progress:
     )
     bar = stack.enter_context(Bar(*columns, console=Console(stderr=True), transient=True))
     task = bar.add_task("check", total=total, name="")
+
+    from template_lint.report.layout.escape import visible
 
     def update(done: int, total: int, name: str) -> None:
         bar.update(task, completed=done, total=total, name=visible(name))
