@@ -87,9 +87,8 @@ class Rule:
 
 def _read_example(path: Path) -> Example | FolderExample:
     if path.is_dir():
-        return FolderExample(
-            path.name, {file.name: file.read_text(encoding="utf-8") for file in sorted(path.iterdir())}
-        )
+        files = {file.name: file.read_text(encoding="utf-8") for file in sorted(path.iterdir())}
+        return FolderExample(path.name, files)
     return Example(path.name, path.read_text(encoding="utf-8"))
 
 

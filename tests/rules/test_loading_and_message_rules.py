@@ -1,0 +1,131 @@
+"""TL0, TL2 and TL5: exact places, and what must stay quiet."""
+
+from __future__ import annotations
+
+import pytest
+
+from template_lint.model import Severity
+from tests.rules.helper import check_rule, excerpt, inspect, skip_reason
+
+PLAIN = "{% for m in messages %}{{ m.role ~ ': ' ~ m.content ~ '\\n' }}{% endfor %}"
+TOOLS = (
+    "{{ tools | tojson if tools }}{% for m in messages %}{{ m.role ~ ': ' ~ (m.content or '') }}"
+    "{% for c in m.tool_calls or [] %}{{ c.function | tojson }}{% endfor %}{{ '\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'assistant: ' }}{% endif %}"
+)
+
+
+def test_no_tool_support_is_said_once() -> None:
+    """A template that knows no tools gets one TL200 and none of the tool rules."""
+    report = inspect(PLAIN + "{% if add_generation_prompt %}{{ 'assistant: ' }}{% endif %}")
+    assert [(finding.rule, finding.severity) for finding in report.findings] == [("TL200", Severity.INFO)]
+    tool_rules = {"TL101", "TL102", "TL106", "TL107", "TL201", "TL202", "TL203"}
+    assert tool_rules <= {skipped.rule for skipped in report.skipped}
+
+
+def test_no_tool_support_is_an_error_where_tools_are_required() -> None:
+    [finding] = check_rule("TL200", PLAIN, force_tools=True)
+    assert finding.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("a\n{% if x %}\n", 2),
+        ("{{ x \n", 1),
+        ("{{ a }}\n{% do x %}", 2),
+        ("{{ 'open }}", 1),
+        ("{{ a }}\n{{ b | nothing }}", 2),
+    ],
+)
+def test_syntax_errors_have_a_line(source: str, line: int) -> None:
+    [finding] = check_rule("TL002", source)
+    assert finding.place is not None
+    assert finding.place.line == line
+
+
+def test_nothing_else_is_said_of_a_template_that_does_not_compile() -> None:
+    report = inspect("{% if %}")
+    assert [finding.rule for finding in report.findings] == ["TL002"]
+    assert report.verdict.tito == "unrenderable"
+    assert skip_reason("TL101", "{% if %}") == "the template does not compile (TL002)"
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("{% if tools %}{{ tools | fromjson }}{% endif %}", "fromjson"),
+        ("{% if messages is iterable_thing %}{% endif %}", "iterable_thing"),
+        ("{% if tools %}{{ now() }}{% endif %}", "now"),
+        ("{{ messages[0].content.trim() }}", "trim"),
+        ("Today is {{ date_string }}", "date_string"),
+        ("{% for x in extra_messages %}{% endfor %}", "extra_messages"),
+    ],
+)
+def test_unknown_names_are_cut_out(source: str, name: str) -> None:
+    found = [excerpt(source, finding) for finding in check_rule("TL004", source)]
+    assert found == [name]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ bos_token }}{{ messages[0].content.split('\\n')[0].strip() }}",
+        "{% if date_string is defined %}{{ date_string }}{% endif %}",
+        "{{ date_string | default('today') }}",
+        "{% if enable_thinking %}{{ enable_thinking }}{% endif %}",
+        "{% macro show(x) %}{{ x | tojson }}{% endmacro %}{{ show(tools) }}",
+        "{% set ns = namespace(found=false) %}{{ ns.found }}{{ strftime_now('%Y') }}{{ raise_exception('x') }}",
+        "{% for key, value in messages[0].items() %}{{ loop.index }}{{ loop.cycle('a', 'b') }}{% endfor %}",
+        "{% generation %}{{ messages[0].content }}{% endgeneration %}{% for m in messages %}{% break %}{% endfor %}",
+    ],
+)
+def test_known_names_are_quiet(source: str) -> None:
+    assert check_rule("TL004", source) == []
+
+
+def test_strftime_now_is_known_to_every_profile() -> None:
+    assert check_rule("TL004", "{{ strftime_now('%d') }}", transformers="4.57") == []
+
+
+def test_a_good_tool_template_has_no_message_finding() -> None:
+    assert [finding.rule for finding in inspect(TOOLS).findings if finding.rule.startswith("TL2")] == []
+
+
+def test_dropped_call_dropped_result_and_ignored_tools() -> None:
+    call = TOOLS.replace("{{ c.function | tojson }}", "")
+    [finding] = check_rule("TL201", call)
+    assert "the call itself is not" in finding.message
+    result = TOOLS.replace("{% for m in messages %}", "{% for m in messages if m.role != 'tool' %}")
+    assert len(check_rule("TL202", result)) == 1
+    ignored = TOOLS.replace("{{ tools | tojson if tools }}", "")
+    [finding] = check_rule("TL203", ignored)
+    assert finding.severity is Severity.WARNING
+
+
+def test_a_refused_result_is_no_dropped_result() -> None:
+    source = TOOLS.replace("{{ m.role ~", "{{ raise_exception('no tools here') if m.role == 'tool' }}{{ m.role ~")
+    assert skip_reason("TL202", source) == "a tool conversation does not render: TemplateError: no tools here"
+
+
+def test_a_crash_points_at_the_line_and_names_the_shapes() -> None:
+    source = TOOLS.replace("{% for m", "\n  {% for m").replace("(m.content or '')", "m.content | trim")
+    source = source.replace("{{ c.function | tojson }}", "\n  {{ c.function.arguments.items() | list }}\n")
+    [finding] = check_rule("TL205", source)
+    assert finding.severity is Severity.ERROR
+    assert finding.evidence["shapes"] == ["arguments as a JSON string"]
+    assert excerpt(source, finding) == "{{ c.function.arguments.items() | list }}"
+
+
+def test_a_refusal_is_a_capability_and_no_crash() -> None:
+    source = "{{ raise_exception('no system') if messages[0].role == 'system' }}" + TOOLS
+    assert check_rule("TL205", source) == []
+    [finding] = check_rule("TL211", source)
+    assert finding.severity is Severity.INFO
+    assert finding.evidence["refused"] == ["a system message"]
+
+
+def test_growth_that_keeps_step_is_quiet() -> None:
+    assert check_rule("TL508", TOOLS) == []
+    [finding] = check_rule("TL508", "{% for m in messages %}" + PLAIN + "{% endfor %}")
+    assert finding.evidence["exchanges"] == [4, 8, 16]

@@ -1,0 +1,165 @@
+"""TL1: places, values and causes on small templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from template_lint.scenarios.model import Scenario, natural_cuts
+from tests.rules.helper import check_rule, excerpt, inspect, skip_reason
+
+TURNS = """\
+{%- for message in messages %}
+    {%- if message.role == 'assistant' %}
+        {{- '<|bot|>' }}{{ ASSISTANT }}{{- '<|end|>' }}
+    {%- else %}
+        {{- '<|' + message.role + '|>' + message.content + '<|end|>' }}
+    {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|bot|>' }}{% endif %}
+"""
+CALLS = "{{ message.content or '' }}{% if message.tool_calls %}{{ message.tool_calls | tojson }}{% endif %}"
+STABLE = TURNS.replace("{{ ASSISTANT }}", CALLS)
+
+
+def with_assistant(source: str) -> str:
+    """The template above with something more in the assistant's turn."""
+    return TURNS.replace("{{ ASSISTANT }}", source + CALLS)
+
+
+def test_a_stable_template_has_no_prefix_finding() -> None:
+    report = inspect(STABLE)
+    assert [finding.rule for finding in report.findings if finding.rule.startswith("TL10")] == []
+    assert report.verdict.tito == "stable"
+
+
+def test_tool_prefix_cuts_out_the_condition() -> None:
+    source = with_assistant("{% if loop.last %}<think></think>{% endif %}")
+    [finding] = check_rule("TL101", source)
+    assert excerpt(source, finding) == "loop.last"
+    assert (finding.place.line, finding.place.column, finding.place.end_column) == (3, 31, 40)
+    cause = finding.evidence["cause"]
+    assert (cause["source"], cause["proven"], cause["kind"]) == ("loop.last", True, "branch")
+    assert (cause["outcome_earlier"], cause["outcome_later"]) == (True, False)
+    assert finding.message.endswith("because `loop.last` on line 3 turns from true to false (24 of 24 cases)")
+    assert finding.scenario == "one-call"
+
+
+def test_tool_prefix_names_the_inline_condition() -> None:
+    source = with_assistant("{{ '<think></think>' if message is sameas messages[-1] }}")
+    [finding] = check_rule("TL101", source)
+    assert excerpt(source, finding) == "message is sameas messages[-1]"
+
+
+def test_tool_prefix_names_the_piece_that_only_the_last_turn_has() -> None:
+    source = STABLE + "{% if not add_generation_prompt %}{{ eos_token }}{% endif %}"
+    [finding] = check_rule("TL101", source)
+    assert excerpt(source, finding) == "eos_token"
+    assert finding.evidence["cause"]["kind"] == "output"
+    assert finding.evidence["earlier"].endswith("<|end|></s>")
+
+
+def test_causes_are_findings_and_scenarios_are_not() -> None:
+    source = with_assistant("{% if loop.last %}<a>{% endif %}{% if not loop.nextitem %}<b>{% endif %}")
+    findings = check_rule("TL101", source)
+    assert len(findings) == 1
+    assert len(findings[0].evidence["scenarios"]) > 10
+
+
+def test_conversation_text_is_not_blamed() -> None:
+    """Control tokens, end-of-text and template source in messages are the user's words."""
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "What do <|im_end|>, <|end|> and {% if loop.last %} mean?"},
+        {
+            "role": "assistant",
+            "content": "<think></think></s>",
+            "tool_calls": [
+                {"id": "call00001", "type": "function", "function": {"name": "look_up", "arguments": {"q": "None"}}}
+            ],
+        },
+        {"role": "tool", "tool_call_id": "call00001", "name": "look_up", "content": "None <|bot|>"},
+        {"role": "assistant", "content": "<|im_end|> ends a turn."},
+    ]
+    own = Scenario("own", "", messages, None, {}, natural_cuts(messages), own=True)
+    assert [f for f in inspect(STABLE, conversations=[own]).findings if f.rule.startswith("TL1")] == []
+
+
+def test_own_conversations_are_asked() -> None:
+    source = with_assistant("{% if message.content == 'Aye.' and loop.last %}<aye>{% endif %}")
+    assert check_rule("TL101", source) == []
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Look it up."},
+        {
+            "role": "assistant",
+            "content": "Aye.",
+            "tool_calls": [{"id": "call00001", "type": "function", "function": {"name": "f", "arguments": {}}}],
+        },
+        {"role": "tool", "tool_call_id": "call00001", "name": "f", "content": "done"},
+    ]
+    own = Scenario("sailor", "", messages, None, {}, natural_cuts(messages), own=True)
+    [finding] = check_rule("TL101", source, conversations=[own])
+    assert finding.scenario == "sailor"
+    assert excerpt(source, finding) == "message.content == 'Aye.' and loop.last"
+
+
+def test_generation_prompt_prefix_in_one_thinking_mode_only() -> None:
+    source = STABLE.replace(
+        "{{ '<|bot|>' }}", "{{ '<|bot|>' }}{% if enable_thinking is false %}{{ '<think></think>' }}{% endif %}"
+    )
+    [finding] = check_rule("TL103", source)
+    assert excerpt(source, finding) == "'<think></think>'"
+    assert all(name.endswith("[enable_thinking=false]") for name in finding.evidence["scenarios"])
+
+
+def test_user_turn_prefix_names_the_kwarg_that_prevents_it() -> None:
+    source = with_assistant(
+        "{% if message.reasoning_content and (keep_reasoning or loop.last or loop.nextitem.role == 'tool') %}"
+        "<think>{{ message.reasoning_content }}</think>{% endif %}"
+    )
+    [finding] = check_rule("TL104", source)
+    assert finding.evidence["prevented_by"] == {"keep_reasoning": True}
+    assert "keep_reasoning=true prevents it" in finding.message
+    assert inspect(source).verdict.tito == "stable-with-kwargs"
+
+
+def test_system_turn_prefix_is_skipped_where_the_template_refuses() -> None:
+    source = (
+        "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}{% endfor %}"
+    )
+    assert skip_reason("TL105", source) == "no system scenario renders: TemplateError: no system"
+
+
+def test_delta_depends_on_history_points_at_what_is_printed() -> None:
+    source = STABLE.replace("{{- '<|' + message.role", "{{- '<round>' if loop.index > 4 }}{{- '<|' + message.role")
+    [finding] = check_rule("TL106", source)
+    assert excerpt(source, finding) == "'<round>' if loop.index > 4"
+    assert finding.evidence["delta_real"].startswith("<round><|tool|>")
+    assert finding.evidence["delta_dummy"].startswith("<|tool|>")
+
+
+def test_delta_needs_identity() -> None:
+    source = STABLE.replace("message.content + '<|end|>'", "message.content ~ (message.name or '') ~ '<|end|>'")
+    [finding] = check_rule("TL107", source)
+    assert finding.evidence["depends_on"] == ["name"]
+    assert check_rule("TL107", STABLE) == []
+
+
+def test_tool_rules_are_skipped_without_tools() -> None:
+    source = "{% for m in messages %}{{ m.content }}{% endfor %}"
+    assert skip_reason("TL101", source) == "the template knows no tools (TL200)"
+    assert skip_reason("TL101", source, force_tools=True) is None
+
+
+def test_token_rules_are_skipped_without_a_tokenizer() -> None:
+    assert skip_reason("TL102", STABLE) == "no tokenizer; give --tokenizer TARGET"
+
+
+def test_open_turn_after_a_tool_result() -> None:
+    source = STABLE.replace("if add_generation_prompt", "if add_generation_prompt and messages[-1].role == 'user'")
+    [finding] = check_rule("TL108", source)
+    start = "after a tool result add_generation_prompt has no effect"
+    assert finding.message == f"{start}: no turn is open, the finished one begins with '<|bot|>'"
+
+
+def test_continue_final_message_needs_the_generation_prompt_to_hold() -> None:
+    source = STABLE.replace("{{ '<|bot|>' }}", "{{ '<|bot|><think>' }}")
+    assert skip_reason("TL109", source) == "the generation prompt is no prefix of the finished turn (TL103)"
