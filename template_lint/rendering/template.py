@@ -154,7 +154,8 @@ def _template_line(error: BaseException, template: Template) -> int | None:
     line = None
     frame = error.__traceback__
     while frame is not None:
-        if frame.tb_frame.f_code.co_filename == "<template>":
+        # Interrupted between two lines, a frame has no line number.
+        if frame.tb_frame.f_code.co_filename == "<template>" and frame.tb_lineno is not None:
             line = template.get_corresponding_lineno(frame.tb_lineno)
         frame = frame.tb_next
     return line
