@@ -1,4 +1,4 @@
-"""``{% generation %}``: spans, their oddities, and the mask over tokens. Against the installed transformers: conformance."""
+"""``{% generation %}``: spans, their oddities, and the mask over tokens."""
 
 from __future__ import annotations
 

@@ -64,7 +64,8 @@ def test_reasoning_is_aliased_from_5_21() -> None:
     for profile in (P521, P523, P524):
         [seen] = normalise_messages([message], profile)
         assert list(seen.items()) == [
-            ("thinking", "Hm"), ("role", "assistant"), ("reasoning", "Hm"), ("content", "x"), ("reasoning_content", "Hm"),
+            ("thinking", "Hm"), ("role", "assistant"), ("reasoning", "Hm"), ("content", "x"),
+            ("reasoning_content", "Hm"),
         ]  # fmt: skip
 
 

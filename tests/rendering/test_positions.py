@@ -159,7 +159,8 @@ EVERY_NODE = (
     "{% set ns = namespace(a=1) %}{% set ns.a = 2 %}{% set b %}x{% endset %}{% macro f(x, y=1) %}{{ x }}{% endmacro %}"
     "{% for i, j in [(1, 2)] if i recursive %}{{ loop.index }}{% continue %}{% break %}{% else %}n{% endfor %}"
     "{% if a and b or not c %}{% elif a in b and c not in d %}{% else %}{% endif %}"
-    "{% call(u) f(1) %}{{ caller() }}{% endcall %}{% filter upper %}y{% endfilter %}{% with q = 1 %}{{ q }}{% endwith %}"
+    "{% call(u) f(1) %}{{ caller() }}{% endcall %}{% filter upper %}y{% endfilter %}"
+    "{% with q = 1 %}{{ q }}{% endwith %}"
     "{{ a.b['c'][1:2:3](1, *d, k=2, **e)|default('x', true) is divisibleby 3 }}"
     "{{ 1 + 2 - 3 * 4 / 5 // 6 % 7 ** 8 ~ 'z' }}{{ -a }}{{ +a }}{{ (1, 2) }}{{ {'k': none, 'l': true} }}"
     "{{ 'p' if a else 'q' }}{{ a == 1 != 2 }}{% generation %}g{% endgeneration %}"
@@ -231,10 +232,10 @@ def test_newlines_are_those_of_jinja(source: str, expected: str) -> None:
 
 
 PIECES = st.sampled_from(
-    ["{% if a %}", "{%- if a -%}", "{% elif b %}", "{% else %}", "{% endif %}", "{%+ endif +%}", "{{ a }}", "{{- b|e -}}",
-     "{# c #}", "{#- 🎉\n-#}", "{% raw %}{{ r }}{% endraw %}", "{%- raw -%} {% if %} {%- endraw -%}", "{% for x in [1, 2] %}",
-     "{% endfor %}", "{{ 'é\\n' ~ \"}}\" }}", "{% set s = {'k': [1]} %}", "\r\n", "\n", "\t", "  ", "🎉", "é", "{", "}", "%", "#",
-     "text"]
+    ["{% if a %}", "{%- if a -%}", "{% elif b %}", "{% else %}", "{% endif %}", "{%+ endif +%}", "{{ a }}",
+     "{{- b|e -}}", "{# c #}", "{#- 🎉\n-#}", "{% raw %}{{ r }}{% endraw %}", "{%- raw -%} {% if %} {%- endraw -%}",
+     "{% for x in [1, 2] %}", "{% endfor %}", "{{ 'é\\n' ~ \"}}\" }}", "{% set s = {'k': [1]} %}", "\r\n", "\n", "\t",
+     "  ", "🎉", "é", "{", "}", "%", "#", "text"]
 )  # fmt: skip
 
 
@@ -277,8 +278,9 @@ def test_the_plain_lexer_of_jinja_sees_the_same_tokens(pieces: list[str]) -> Non
 
 
 CONDITION_TEXT = st.sampled_from(
-    ["a", "not a", "a and b", "(a or b) and c", "a == 'x'", "a is defined", "a|length > 1", "messages[-1].role != 'tool'",
-     "loop.last", "a in ['if', 'else']", "{'a': 1}.a", "f(a, b)[1:]", "'%}' in a", "(a,\n b)[0]", "(a if b else c)", "-1", "'🎉' ~ a"]
+    ["a", "not a", "a and b", "(a or b) and c", "a == 'x'", "a is defined", "a|length > 1",
+     "messages[-1].role != 'tool'", "loop.last", "a in ['if', 'else']", "{'a': 1}.a", "f(a, b)[1:]", "'%}' in a",
+     "(a,\n b)[0]", "(a if b else c)", "-1", "'🎉' ~ a"]
 )  # fmt: skip
 OPEN = st.sampled_from(["{% if ", "{%- if ", "{%+ if\n", "{%if ", "\t{% if\t"])
 CLOSE = st.sampled_from([" %}", " -%}", "\n+%}", "%}"])

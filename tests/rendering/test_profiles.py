@@ -30,7 +30,7 @@ def test_not_a_version(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["4.56", "4.0", "3.9", "4.56.9"])
 def test_too_old(text: str) -> None:
-    with pytest.raises(UsageError, match="oldest version mirrored is 4.57"):
+    with pytest.raises(UsageError, match=r"oldest version mirrored is 4\.57"):
         parse_profile(text)
 
 

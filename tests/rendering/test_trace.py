@@ -44,7 +44,8 @@ def branches(template: ChatTemplate, trace: Trace) -> list[tuple[str, int, bool]
 TEMPLATES = {
     "plain": "a{{ 1 }}b{{ none }}{{ undefined_name }}c",
     "loop": "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}",
-    "macro": "{% macro f(m) %}[{{ m.role }}:{{ m.content }}]{% endmacro %}{% for m in messages %}{{ f(m) }}{% endfor %}",
+    "macro": "{% macro f(m) %}[{{ m.role }}:{{ m.content }}]{% endmacro %}"
+    "{% for m in messages %}{{ f(m) }}{% endfor %}",
     "macro-in-expression": "{% macro f(x) %}<{{ x }}>{% endmacro %}{{ 'a' ~ f(1) ~ 'b' }}{{ f(2) | upper }}",
     "set-block": "{% set x %}<{{ messages[0].content }}>{% endset %}{{ x }}{{ x }}",
     "set-block-with-filter": "{% set x | upper %}a{{ 'b' }}{% endset %}{{ x }}!",
@@ -52,7 +53,8 @@ TEMPLATES = {
     "call-block": "{% macro f() %}({{ caller() }}){% endmacro %}{% call f() %}x{{ 1 }}{% endcall %}",
     "generation": "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}|{% endfor %}",
     "recursive": "{% for x in [[1, [2]], [3]] recursive %}<{{ loop(x) if x is iterable else x }}>{% endfor %}",
-    "namespace": "{% set ns = namespace(t='') %}{% for m in messages %}{% set ns.t = ns.t + m.role %}{% endfor %}{{ ns.t }}",
+    "namespace": "{% set ns = namespace(t='') %}{% for m in messages %}{% set ns.t = ns.t + m.role %}"
+    "{% endfor %}{{ ns.t }}",
     "join": "{{ messages | map(attribute='role') | join(', ') }}",
     "join-of-blocks": "{% set x %}a{{ 1 }}{% endset %}{{ [x, x] | join('-') }}",
     "loopcontrols": "{% for m in messages %}{% if loop.index0 == 1 %}{% continue %}{% endif %}{{ m.role }}{% endfor %}",
@@ -114,7 +116,8 @@ def test_what_a_filter_has_changed_is_known_by_the_whole_expression() -> None:
 def test_branches_in_the_order_they_were_taken() -> None:
     source = (
         "{% for m in messages if m.role != 'tool' %}"
-        "{% if m.role == 'user' %}U{% elif loop.last %}L{% else %}E{% endif %}{{ 'g' if add_generation_prompt else 'n' }}"
+        "{% if m.role == 'user' %}U{% elif loop.last %}L{% else %}E{% endif %}"
+        "{{ 'g' if add_generation_prompt else 'n' }}"
         "{% endfor %}"
     )
     template = ChatTemplate(source, PROFILE)
@@ -157,7 +160,8 @@ def test_forcing_changes_one_occurrence_only() -> None:
 
 def test_forcing_an_inline_if_an_elif_and_a_loop_filter() -> None:
     template = ChatTemplate(
-        "{{ 'p' if a else 'q' }}{% if b %}1{% elif c %}2{% else %}3{% endif %}{% for x in [1, 2] if d %}{{ x }}{% endfor %}",
+        "{{ 'p' if a else 'q' }}{% if b %}1{% elif c %}2{% else %}3{% endif %}"
+        "{% for x in [1, 2] if d %}{{ x }}{% endfor %}",
         PROFILE,
     )
     assert template.render(context()).text == "q3"
