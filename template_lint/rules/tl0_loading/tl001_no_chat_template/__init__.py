@@ -37,3 +37,9 @@ class NoChatTemplate(Rule):
                 facts.selection_error,
                 remedy="Add chat_template.jinja, or a template named default.",
             )
+        elif not facts.source.strip():
+            yield self.finding(
+                facts,
+                "the template is empty: every conversation renders to an empty prompt",
+                remedy="Put the template in, or delete the file or key: an empty one is used, not ignored.",
+            )

@@ -36,7 +36,14 @@ class TemplateCopiesDiffer(Rule):
         for copy in facts.snapshot.copies:
             if copy.source == facts.source or copy in facts.snapshot.templates:
                 continue
-            if copy.name == facts.name:
+            if copy.name == facts.name and copy.file == facts.file:
+                yield self.finding(
+                    facts,
+                    f"{copy.file} holds two templates named {copy.name!r}; transformers takes the last",
+                    remedy="Delete or rename the one at " + str(copy.pointer) + ".",
+                    evidence={"copy": copy.file, "pointer": copy.pointer, "loader": copy.loader},
+                )
+            elif copy.name == facts.name:
                 different = _different_scenarios(facts, copy)
                 if different:
                     yield self.finding(
