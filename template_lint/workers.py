@@ -53,9 +53,11 @@ class _Worker:
         _alive.append(self)
 
     def send(self, job: Any) -> None:
+        """Hand over a job. That the worker is dead shows where its answer is awaited, not here."""
         data = pickle.dumps(job, pickle.HIGHEST_PROTOCOL)
-        self.writer.write(_HEADER.pack(len(data)) + data)
-        self.writer.flush()
+        with contextlib.suppress(BrokenPipeError):
+            self.writer.write(_HEADER.pack(len(data)) + data)
+            self.writer.flush()
 
     def receive(self) -> Any:
         """The answer, or Died where the pipe ends first."""
@@ -126,8 +128,8 @@ def run_jobs(
 
     def give(worker: _Worker) -> None:
         index, payload = queue.pop()
-        worker.send((function, payload))
         busy[worker] = index
+        worker.send((function, payload))
 
     def hire() -> None:
         worker = _start(initializer)
