@@ -247,6 +247,14 @@ class TemplateFacts:
         """The questions of one kind where a side did not render."""
         return [question for question in self.questions if question.appended is appended and not question.answered]
 
+    def history_of(self, question: Question) -> str | None:
+        """The part of an ASSISTANT question's prompt that is not generation prompt; None where a side did not render."""
+        prompt = question.earlier_outcome.text
+        closed = self.render_scenario(question.scenario, question.earlier, False).text
+        if prompt is None or closed is None or question.later_outcome.text is None:
+            return None
+        return prompt[: common_prefix_length(prompt, closed)]
+
     # Divergences and their causes.
 
     def divergences(self, appended: Appended, counts: Callable[[Question], bool] | None = None) -> list[Divergence]:
@@ -285,7 +293,13 @@ class TemplateFacts:
 
     def printed_at(self, scenario: Scenario, count: int, generation_prompt: bool, offset: int) -> Place | None:
         """Where the template prints the character at ``offset`` of this render, or None past its end."""
-        context = self._scenario_context(scenario, count, generation_prompt)
+        return self._printing_place(self._scenario_context(scenario, count, generation_prompt), offset)
+
+    def place_in(self, messages: Sequence[Any], offset: int, *, generation_prompt: bool = False) -> Place | None:
+        """Where the template prints the character at ``offset`` of any conversation without tools."""
+        return self._printing_place(self._context(messages, None, {}, generation_prompt), offset)
+
+    def _printing_place(self, context: Mapping[str, Any], offset: int) -> Place | None:
         _, trace = self.template.trace(context)
         position = 0
         for segment in trace.segments:

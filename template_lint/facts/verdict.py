@@ -35,12 +35,22 @@ def verdict_of(facts: TemplateFacts) -> Verdict:
 
 def _breaks(facts: TemplateFacts, questions: Iterable[Question], kinds: tuple[Appended, ...]) -> bool:
     for question in questions:
+        if question.appended is Appended.ASSISTANT and Appended.USER in kinds and _reply_rewrites(facts, question):
+            return True
         if question.appended in kinds and question.answered:
             if not question.holds:
                 return True
             if facts.tokenization is not None and facts.token_divergence(question) is not None:
                 return True
     return False
+
+
+def _reply_rewrites(facts: TemplateFacts, question: Question) -> bool:
+    """Whether the reply itself rewrites the history before it, generation prompt aside: a later turn then starts from
+    another text than the buffer holds.
+    """
+    history = facts.history_of(question)
+    return history is not None and not (question.later_outcome.text or "").startswith(history)
 
 
 def _stabilising_kwargs(facts: TemplateFacts) -> dict[str, Any] | None:

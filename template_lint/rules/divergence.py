@@ -19,7 +19,7 @@ def prefix_findings(
     facts: TemplateFacts,
     appended: Appended,
     *,
-    what: str,
+    what: str | Callable[[Divergence], str],
     remedy: str | None = None,
     counts: Callable[[Question], bool] | None = None,
 ) -> Iterator[Finding]:
@@ -32,7 +32,8 @@ def prefix_findings(
         first = group[0]
         names = list(dict.fromkeys(divergence.question.scenario.name for divergence in group))
         evidence = text_evidence(facts, first, names)
-        message = f"{what}: {_values(first)}{_because(first.cause)} ({len(group)} of {len(asked)} cases)"
+        sentence = what if isinstance(what, str) else what(first)
+        message = f"{sentence}: {_values(first)}{_because(first.cause)} ({len(group)} of {len(asked)} cases)"
         helps = switch_that_prevents(facts, appended, group) if appended is Appended.USER else None
         if helps is not None:
             message += f"; {setting(helps)} prevents it"

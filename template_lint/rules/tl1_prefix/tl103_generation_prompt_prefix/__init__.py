@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.prefix import Appended, Question
+from template_lint.facts.template_facts import Divergence
 from template_lint.model import Finding, Severity
 from template_lint.rendering.messages import REASONING_FIELDS
 from template_lint.rules.base import Rule
@@ -41,7 +42,7 @@ class GenerationPromptPrefix(Rule):
             self,
             facts,
             Appended.ASSISTANT,
-            what="the generation prompt is not how the finished turn begins",
+            what=lambda divergence: _sentence(facts, divergence),
             remedy="Begin a finished turn with exactly the text of the generation prompt, thinking block included.",
             counts=lambda question: not _holds_in_its_mode(facts, question),
         )
@@ -53,6 +54,14 @@ class GenerationPromptPrefix(Rule):
                 what="the ids of the generation prompt change with the first character of the reply",
                 remedy="Never re-encode a finished turn: append the sampled ids to the ids of the prompt.",
             )
+
+
+def _sentence(facts: TemplateFacts, divergence: Divergence) -> str:
+    """What goes wrong: in the generation prompt, or already in the history before it."""
+    history = facts.history_of(divergence.question)
+    if history is not None and divergence.offset < len(history):
+        return "appending the reply rewrites the prompt it answers"
+    return "the generation prompt is not how the finished turn begins"
 
 
 def _holds_in_its_mode(facts: TemplateFacts, question: Question) -> bool:

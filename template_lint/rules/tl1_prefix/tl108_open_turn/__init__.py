@@ -68,6 +68,7 @@ class OpenTurn(Rule):
                 f"after {last} add_generation_prompt has no effect: no turn is open, the finished one begins with "
                 f"{shorten(header)}",
                 remedy="Print that header when add_generation_prompt is true.",
+                place=facts.place_in([*opening, _REPLY], len(without)),
                 evidence=evidence,
             )
         elif (tail := _always_open(facts, opening, without, finished)) is not None:
@@ -75,6 +76,7 @@ class OpenTurn(Rule):
                 facts,
                 f"{shorten(tail)} is printed at the end although add_generation_prompt is off",
                 remedy="Print the header only when add_generation_prompt is true.",
+                place=facts.place_in([*opening, _REPLY], len(finished) - len(tail)),
                 evidence=evidence,
             )
 

@@ -59,6 +59,7 @@ class ContinueFinalMessage(Rule):
                 f"continuing {_PARTIAL!r} gives {shorten(continued.text[offset:])} where prompt plus text is "
                 f"{shorten(expected[offset:])}",
                 remedy="Print the content of the last message as it is, directly after the header.",
+                place=facts.place_in(begun, offset),
                 evidence={"earlier": earlier, "later": later, "excerpt_offset": at, "offset": offset},
                 # White space that belongs to the reply's first token is a matter of where the cut is.
                 severity=Severity.INFO if _letters(continued.text) == _letters(expected) else None,
