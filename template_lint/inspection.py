@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from template_lint.facts import TemplateFacts
 from template_lint.facts.verdict import capabilities_of, verdict_of
 from template_lint.model import Finding, Skipped, TemplateReport, Verdict
-from template_lint.rendering.limits import arm_process
+from template_lint.rendering import limits
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.registry import all_rules
 
@@ -25,7 +25,7 @@ def prepare_worker() -> None:
     import template_lint.rendering.profiles
     import template_lint.snapshot.model  # noqa: F401
 
-    arm_process()
+    limits.arm_process()
     all_rules()
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
@@ -33,6 +33,15 @@ def prepare_worker() -> None:
 
 def inspect_template(job: Job) -> TemplateReport:
     """Check one template. A rule that raises anything but Skip is a defect and is not caught here."""
+    try:
+        return _inspect(job)
+    except MemoryError:
+        # No single render reached the bound, but what is kept of them all did.
+        reason = f"memory limit of {limits.MEMORY_BYTES >> 20} MiB for all renders of one template"
+        return stopped_report(job, reason, what="checking was stopped")
+
+
+def _inspect(job: Job) -> TemplateReport:
     facts = facts_of(job)
     findings: list[Finding] = []
     skipped: list[Skipped] = []
@@ -60,6 +69,7 @@ def inspect_template(job: Job) -> TemplateReport:
         findings=findings,
         skipped=skipped,
         checked=checked,
+        pointer=job.copy.pointer,
     )
 
 
@@ -89,13 +99,13 @@ def facts_of(job: Job) -> TemplateFacts:
     )
 
 
-def stopped_report(job: Job, reason: str) -> TemplateReport:
+def stopped_report(job: Job, reason: str, *, what: str = "rendering took its process down") -> TemplateReport:
     """The report for a template that took its worker down: TL508, and every other rule not checked."""
     rules = _selected(job)
     blow_up = next((rule for rule in all_rules() if rule.code == "TL508"), None)
     findings = []
     if blow_up is not None and blow_up in rules:
-        message = f"rendering took its process down: {reason}"
+        message = f"{what}: {reason}"
         remedy = "Do not use this template."
         findings.append(blow_up().finding(facts_of(job), message, remedy=remedy, evidence={"reason": reason}))
     return TemplateReport(
@@ -110,6 +120,7 @@ def stopped_report(job: Job, reason: str) -> TemplateReport:
         skipped=[
             Skipped(rule=rule.code, reason=f"rendering was stopped: {reason}") for rule in rules if rule is not blow_up
         ],
+        pointer=job.copy.pointer,
     )
 
 

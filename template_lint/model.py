@@ -74,7 +74,11 @@ class Verdict(NamedTuple):
 
 
 class TemplateReport(NamedTuple):
-    """What was found out about one chat template of a target."""
+    """What was found out about one chat template of a target.
+
+    ``pointer`` is the JSON pointer (or GGUF key) of a template that is embedded in ``file``: the places of its findings
+    are lines of the template, not of the file.
+    """
 
     name: str
     file: str | None
@@ -86,6 +90,7 @@ class TemplateReport(NamedTuple):
     findings: list[Finding]
     skipped: list[Skipped]
     checked: list[str] = []
+    pointer: str | None = None
 
 
 class TargetError(NamedTuple):

@@ -70,6 +70,7 @@ def _template(template: TemplateReport) -> dict[str, Any]:
     return {
         "name": template.name,
         "file": template.file,
+        "pointer": template.pointer,
         "sha256": template.sha256,
         "prompt_fingerprint": template.prompt_fingerprint,
         "verdict": {"tito": verdict.tito, "kwargs": _sorted(verdict.kwargs), "patch": verdict.patch},

@@ -16,10 +16,15 @@ def path_of(target: TargetReport, file: str | None) -> str:
 
 
 def location(target: TargetReport, template: TemplateReport, finding: Finding) -> str:
-    """Return ``path:line:column``, or the path alone for a finding that no line is to blame for."""
+    """Return ``path:line:column``, or the path alone for a finding that no line is to blame for.
+
+    The lines of an embedded template are its own: ``tokenizer_config.json#/chat_template:44:20``.
+    """
     path = path_of(target, finding.file or template.file)
     if finding.place is None:
         return path
+    if template.pointer is not None and finding.file in (None, template.file):
+        path += f"#{visible(template.pointer)}"
     return f"{path}:{finding.place.line}:{finding.place.column}"
 
 
