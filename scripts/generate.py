@@ -6,22 +6,40 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+RULE_PAGES = ROOT / "docs" / "rules"
 sys.path.insert(0, str(ROOT))
 
+from scripts.readme import readme  # noqa: E402
+from scripts.rule_pages import rule_pages  # noqa: E402
 from template_lint.scenarios.catalogue import expand_yaml  # noqa: E402
 
 
 def generated() -> dict[Path, str]:
     """Path -> the content it should have."""
     catalogue = ROOT / "template_lint" / "scenarios" / "catalogue.yaml"
-    return {catalogue.with_suffix(".json"): expand_yaml(catalogue.read_text(encoding="utf-8"))}
+    front = ROOT / "README.md"
+    return {
+        catalogue.with_suffix(".json"): expand_yaml(catalogue.read_text(encoding="utf-8")),
+        front: readme(front.read_text(encoding="utf-8"), ROOT),
+        **{RULE_PAGES / name: content for name, content in rule_pages().items()},
+    }
+
+
+def orphans(wanted: dict[Path, str]) -> list[Path]:
+    """Pages of rules that are no more."""
+    return [path for path in sorted(RULE_PAGES.glob("*.md")) if path not in wanted]
 
 
 def main() -> int:
     """Write or check; returns the exit code."""
     check = "--check" in sys.argv[1:]
     stale = []
-    for path, content in generated().items():
+    wanted = generated()
+    for path in orphans(wanted):
+        stale.append(path.relative_to(ROOT))
+        if not check:
+            path.unlink()
+    for path, content in wanted.items():
         if path.exists() and path.read_text(encoding="utf-8") == content:
             continue
         stale.append(path.relative_to(ROOT))
@@ -29,7 +47,7 @@ def main() -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content, encoding="utf-8")
     for path in stale:
-        print(f"{'stale' if check else 'wrote'}: {path}")
+        print(f"{'stale' if check else 'brought up to date'}: {path}")
     if check and stale:
         print("run: python scripts/generate.py")
     return int(check and bool(stale))

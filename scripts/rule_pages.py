@@ -1,0 +1,138 @@
+"""docs/rules/: one page for each rule and an index, from the registry, the docstrings and the examples.
+
+What the linter prints about an example is printed here by the linter itself, for a fixed transformers
+version and width.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import io
+import re
+import textwrap
+from collections.abc import Iterator
+from difflib import unified_diff
+
+from template_lint.cli.explain import example_files, lint_examples
+from template_lint.cli.rules import own_needs, page, summary
+from template_lint.model import Report
+from template_lint.report.layout.canvas import Canvas
+from template_lint.report.text import write
+from template_lint.rules.base import Example, FolderExample, Rule
+from template_lint.rules.registry import all_rules
+
+Examples = Example | FolderExample
+
+TRANSFORMERS = "5.24"
+WIDTH = 100
+
+_HEADINGS = {"What": "What it finds", "Why it matters": "Why it matters", "How to fix": "How to fix it"}
+_NEEDS = {
+    "tools": "a template that knows tools, or `--require tools`",
+    "tokenizer": "a tokenizer, from the model folder or `--tokenizer`",
+    "snapshot": "a model folder or repository with more than one copy of the template",
+}
+
+
+def rule_pages() -> dict[str, str]:
+    """Path below docs/rules/ -> page."""
+    return {"index.md": _index(), **{f"{rule.code}.md": _page(rule) for rule in all_rules()}}
+
+
+def rule_table(link: str) -> str:
+    """All rules as one Markdown table; ``link`` is where their pages lie, as seen from the reader."""
+    return "\n".join(_rows(all_rules(), link))
+
+
+def printed(report: Report) -> str:
+    """The text report as a file gets it."""
+    out = io.StringIO()
+    write(report, out, canvas=Canvas(width=WIDTH))
+    return out.getvalue()
+
+
+def fenced(text: str, language: str) -> str:
+    """A Markdown code block that no text inside can end."""
+    longest = max((len(ticks) for ticks in re.findall("`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text.rstrip(chr(10))}\n{fence}"
+
+
+def _rows(rules: list[type[Rule]], link: str) -> list[str]:
+    lines = ["| code | name | severity | needs | finds |", "| --- | --- | --- | --- | --- |"]
+    for rule in rules:
+        code = f"[{rule.code}]({link}{rule.code}.md)"
+        needs = ", ".join(own_needs(rule))
+        lines.append(f"| {code} | {rule.name} | {rule.severity.value} | {needs} | {summary(rule)} |")
+    return lines
+
+
+def _index() -> str:
+    families: dict[str, list[type[Rule]]] = {}
+    for rule in all_rules():
+        families.setdefault(rule.__module__.rsplit(".", 1)[0], []).append(rule)
+    parts = ["# Rules", "`template-lint explain CODE` prints these pages at the terminal."]
+    for module, rules in families.items():
+        title = (inspect.getdoc(importlib.import_module(module)) or "").splitlines()[0].rstrip(".")
+        parts += [f"## {title}", "\n".join(_rows(rules, ""))]
+    needs = "\n".join(f"- **{name}**: {meaning}" for name, meaning in _NEEDS.items())
+    parts += ["## What rules need", f"A rule whose needs are not met is skipped, and the report says why.\n\n{needs}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _page(rule: type[Rule]) -> str:
+    lead, *paragraphs = page(rule).split("\n\n")
+    needs = "; ".join(_NEEDS[need] for need in own_needs(rule)) or "nothing more than the template"
+    parts = [f"# {rule.code} {rule.name}", lead, f"Severity: {rule.severity.value}. Needs: {needs}."]
+    for paragraph in paragraphs:
+        title, colon, text = paragraph.partition(": ")
+        if colon and title in _HEADINGS:
+            if text.split()[0].isalpha():  # not a file name
+                text = text[0].upper() + text[1:]
+            parts += [f"## {_HEADINGS[title]}", _fill(text)]
+        else:
+            parts.append(_fill(paragraph))
+    for example, fixed in _pairs(rule.examples()):
+        parts += _example(rule, example) + (_fix(example, fixed) if fixed else [])
+    return "\n\n".join(parts) + "\n"
+
+
+def _pairs(examples: list[Examples]) -> Iterator[tuple[Examples, Examples | None]]:
+    """Each bad example with the good one of the same name, if there is one; then the good ones that are left."""
+    good = {example.name.removeprefix("good"): example for example in examples if example.name.startswith("good")}
+    for example in examples:
+        if example.name.startswith("bad"):
+            yield example, good.pop(example.name.removeprefix("bad"), None)
+    yield from ((example, None) for example in good.values())
+
+
+def _example(rule: type[Rule], example: Examples) -> list[str]:
+    found = example.name.startswith("bad")
+    parts = [f"## {'Found' if found else 'Not found'}: {example.name}"]
+    for title, text in example_files(example):
+        if isinstance(example, FolderExample):
+            parts.append(f"`{title}`")
+        parts.append(fenced(text, "text" if text.startswith("(") else title.rpartition(".")[2]))
+    if found:
+        report = printed(lint_examples(rule, [example], transformers=TRANSFORMERS))
+        parts += ["`template-lint check` prints:", fenced(report, "text")]
+    return parts
+
+
+def _fix(bad: Examples, good: Examples) -> list[str]:
+    before, after = (dict(example_files(example)) for example in (bad, good))
+    parts = [f"Fixed, as {good.name}:"]
+    for name, text in before.items():
+        fixed = name.replace(bad.name, good.name, 1)
+        lines = list(unified_diff(text.splitlines(), after[fixed].splitlines(), name, fixed, n=1, lineterm=""))
+        if lines:
+            parts.append(fenced("\n".join(lines), "diff"))
+    return parts
+
+
+def _fill(text: str) -> str:
+    """A paragraph filled to the width of our sources; a list keeps its lines."""
+    if any(line.startswith(("-", "*", " ")) for line in text.splitlines()):
+        return text
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
