@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.prefix import common_suffix_length
-from template_lint.model import Finding, Severity
+from template_lint.facts.prefix import common_prefix_length, common_suffix_length
+from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import shorten
 from template_lint.scenarios.catalogue import load_catalogue
@@ -16,17 +16,25 @@ _ASK = {"role": "user", "content": "zqquestion"}
 _REPLY = {"role": "assistant", "content": "zqreply"}
 
 
+class _Defect(NamedTuple):
+    """What is wrong after one kind of last message: ``header`` is not printed on request, or it is always there."""
+
+    always: bool
+    header: str
+    last: str
+    place: Place | None
+    evidence: dict[str, Any]
+
+
 class OpenTurn(Rule):
     """``add_generation_prompt`` leaves no open assistant turn, or one is open although it is off.
 
     What: a conversation that ends with a user message, and one that ends with a tool result, are rendered with and
-    without
-    the generation prompt and compared with the finished turn. Templates whose prompt ends right where the reply begins
-    need no generation prompt and are fine.
+    without the generation prompt and compared with the finished turn. Templates whose prompt ends right where the reply
+    begins need no generation prompt and are fine.
 
-    Why it matters: without the header the model first has to write it, and those tokens are scored; with a header
-    that is
-    always there, every finished conversation ends in the middle of a turn.
+    Why it matters: without the header the model first has to write it, and those tokens are scored; with a header that
+    is always there, every finished conversation ends in the middle of a turn.
 
     How to fix: print the header of the assistant's turn if, and only if, ``add_generation_prompt`` is true.
     """
@@ -36,12 +44,13 @@ class OpenTurn(Rule):
     severity = Severity.WARNING
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
-        """Try both kinds of last message."""
+        """Try both kinds of last message; the same defect after both is one finding."""
         asked = False
         probe = load_catalogue()[0]
         openings: list[tuple[str, list[Any]]] = [("a user message", [_ASK])]
         if facts.tool_rules_apply:
             openings.append(("a tool result", facts.shape.apply(probe.messages[:3])))
+        defects: dict[tuple[bool, str], list[_Defect]] = {}
         for last, opening in openings:
             without = facts.render(opening).text
             with_prompt = facts.render(opening, generation_prompt=True).text
@@ -49,43 +58,55 @@ class OpenTurn(Rule):
             if without is None or with_prompt is None or finished is None or _REPLY["content"] not in finished:
                 continue
             asked = True
-            yield from self._judge(facts, last, opening, (without, with_prompt, finished))
+            defect = _judge(facts, last, opening, (without, with_prompt, finished))
+            if defect is not None:
+                defects.setdefault((defect.always, defect.header), []).append(defect)
         if not asked:
             raise Skip("no finished conversation renders")
+        for group in defects.values():
+            yield self._finding(facts, group)
 
-    def _judge(
-        self, facts: TemplateFacts, last: str, opening: list[Any], texts: tuple[str, str, str]
-    ) -> Iterator[Finding]:
-        without, with_prompt, finished = texts
-        if with_prompt != without or not finished.startswith(without):
-            return  # it has an effect; or the turn is rendered in another way altogether, which TL103 tells
-        reply = finished.rindex(_REPLY["content"])
-        header = finished[len(without) : reply]
-        evidence = {"without": without[-120:], "with": with_prompt[-120:], "finished": finished[-160:]}
-        if header.strip():
-            yield self.finding(
-                facts,
+    def _finding(self, facts: TemplateFacts, group: list[_Defect]) -> Finding:
+        first = group[0]
+        last = " and after ".join(defect.last for defect in group)
+        if first.always:
+            message = f"{shorten(first.header)} is printed at the end although add_generation_prompt is off"
+            remedy = "Print the header only when add_generation_prompt is true."
+        else:
+            message = (
                 f"after {last} add_generation_prompt has no effect: no turn is open, the finished one begins with "
-                f"{shorten(header)}",
-                remedy="Print that header when add_generation_prompt is true.",
-                place=facts.place_in([*opening, _REPLY], len(without)),
-                evidence=evidence,
+                f"{shorten(first.header)}"
             )
-        elif (tail := _always_open(facts, opening, without, finished)) is not None:
-            yield self.finding(
-                facts,
-                f"{shorten(tail)} is printed at the end although add_generation_prompt is off",
-                remedy="Print the header only when add_generation_prompt is true.",
-                place=facts.place_in([*opening, _REPLY], len(finished) - len(tail)),
-                evidence=evidence,
-            )
+            remedy = "Print that header when add_generation_prompt is true."
+        return self.finding(facts, message, remedy=remedy, place=first.place, evidence=first.evidence)
 
 
-def _always_open(facts: TemplateFacts, opening: list[Any], without: str, finished: str) -> str | None:
-    """The header that closes even a finished conversation, or None."""
-    tail = finished[finished.rindex(_REPLY["content"]) + len(_REPLY["content"]) :]
-    shared = common_suffix_length(without, tail)
+def _judge(facts: TemplateFacts, last: str, opening: list[Any], texts: tuple[str, str, str]) -> _Defect | None:
+    without, with_prompt, finished = texts
+    if with_prompt != without or not finished.startswith(without):
+        return None  # it has an effect; or the turn is rendered in another way altogether, which TL103 tells
+    header, start = finished[len(without) : finished.rindex(_REPLY["content"])], len(without)
+    always = not header.strip()
+    if always:
+        opened = _always_open(facts, opening, without, finished)
+        if opened is None:
+            return None
+        header, start = finished[opened:], opened
+    place = facts.place_in([*opening, _REPLY], start)
+    evidence = {"without": without[-120:], "with": with_prompt[-120:], "finished": finished[-160:]}
+    return _Defect(always, header, last, place, evidence)
+
+
+def _always_open(facts: TemplateFacts, opening: list[Any], without: str, finished: str) -> int | None:
+    """Where the header begins that closes even a finished conversation, as an offset into ``finished``; or None."""
+    reply_end = finished.rindex(_REPLY["content"]) + len(_REPLY["content"])
+    shared = common_suffix_length(without, finished[reply_end:])
     following = facts.render([*opening, _REPLY, {"role": "user", "content": "zqnext"}]).text
-    if not shared or not tail[-shared:].strip() or following is None or following.startswith(finished):
+    if not finished[len(finished) - shared :].strip() or following is None or following.startswith(finished):
         return None
-    return tail[-shared:]
+    # What closes the turn stays when a message follows, the header does not. Two headers share their first characters.
+    least = len(finished) - shared
+    parted = max(common_prefix_length(finished, following), least)
+    line = max(finished.rfind("\n", least, parted) + 1, least)
+    tag = max(finished.rfind(mark, line, parted + 1) for mark in "<[")
+    return tag if tag >= 0 else line
