@@ -167,7 +167,7 @@ def test_continue_final_message_needs_the_generation_prompt_to_hold() -> None:
 
 def test_open_turn_says_one_thing_once() -> None:
     """What is wrong after a user message and after a tool result is one finding, at the piece that is to blame."""
-    source = STABLE.replace("{% if add_generation_prompt %}{{ '<|bot|>' }}{% endif %}", "{{ '<|bot|>' }}")
+    source = STABLE.replace("{%- if add_generation_prompt %}{{ '<|bot|>' }}{% endif %}", "{{ '<|bot|>' }}")
     assert source != STABLE
     [finding] = check_rule("TL108", source)
     assert finding.message == "'<|bot|>' is printed at the end although add_generation_prompt is off"
@@ -175,7 +175,7 @@ def test_open_turn_says_one_thing_once() -> None:
     assert finding.place is not None
     assert finding.place.line == source.count("\n")
 
-    never = STABLE.replace("{% if add_generation_prompt %}{{ '<|bot|>' }}{% endif %}", "")
+    never = STABLE.replace("{%- if add_generation_prompt %}{{ '<|bot|>' }}{% endif %}", "")
     [finding] = check_rule("TL108", never)
     assert finding.message.startswith(
         "after a user message and after a tool result add_generation_prompt has no effect"
