@@ -6,6 +6,7 @@ own, only LlamaTokenizer is mirrored; the others build what their models' files 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ class Tokenization:
     """A tokenizer with truncation and padding off that never adds special tokens by itself.
 
     ``special_ids``: ids of tokens that decode(skip_special_tokens=True) leaves out.
+    ``added_ids``: ids of tokens that are cut out of a text before the model of the tokenizer sees it, special or not.
     ``eos_ids``: ids at which generation stops, the tokenizer's own eos token first.
     """
 
@@ -39,6 +41,7 @@ class Tokenization:
         self.vocab_size: int = tokenizer.get_vocab_size(with_added_tokens=True)
         added = tokenizer.get_added_tokens_decoder()
         self.special_ids: frozenset[int] = frozenset(token_id for token_id, token in added.items() if token.special)
+        self.added_ids: frozenset[int] = frozenset(added)
         self.eos_ids = eos_ids
 
     def encode(self, text: str) -> list[int]:
@@ -64,6 +67,20 @@ class Tokenization:
         text: str = self._tokenizer.decode(list(ids), skip_special_tokens=skip_special_tokens)
         return text
 
+    def decode_batch(self, batch: Sequence[Sequence[int]]) -> list[str]:
+        """As decode() for each sequence of ids, special tokens kept, on all processors."""
+        texts: list[str] = self._tokenizer.decode_batch([list(ids) for ids in batch], skip_special_tokens=False)
+        return texts
+
+    def vocabulary(self) -> dict[str, int]:
+        """Every vocabulary piece and added token -> its id, in no particular order."""
+        return self._tokenizer.get_vocab(with_added_tokens=True)
+
+    def decoder_steps(self) -> list[dict[str, Any]]:
+        """What turns pieces into text, as in ``decoder`` of tokenizer.json, sequences unrolled; empty without one."""
+        decoder = self._tokenizer.decoder
+        return [] if decoder is None else _unrolled(json.loads(decoder.__getstate__()))
+
     def token(self, token_id: int) -> str:
         """The vocabulary piece of an id, such as ``Ġhello``. Raises KeyError for an id outside the vocabulary."""
         piece = self._tokenizer.id_to_token(token_id)
@@ -75,6 +92,12 @@ class Tokenization:
         """The id of a vocabulary piece or added token, None where there is none."""
         found: int | None = self._tokenizer.token_to_id(token)
         return found
+
+
+def _unrolled(decoder: dict[str, Any]) -> list[dict[str, Any]]:
+    if decoder["type"] != "Sequence":
+        return [decoder]
+    return [step for part in decoder["decoders"] for step in _unrolled(part)]
 
 
 def load_tokenization(snapshot: Snapshot, *, profile_version: tuple[int, int] = NEWEST_PROFILE) -> Tokenization:

@@ -1,0 +1,266 @@
+"""What happens to a buffer that is decoded and encoded again: which tokens change, and which lose their mask."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+from typing import NamedTuple
+
+from template_lint.tito.buffer import Buffer, BufferInvariantError
+from template_lint.tito.pieces import Pieces, pieces_of
+from template_lint.tokenization import Tokenization
+
+
+class Verdict(StrEnum):
+    """What a trainer can still do with a re-encoded buffer, in the words of slime and TRL's asynchronous trainer.
+
+    ``CLEAN``: nothing changed. ``REALIGN``: only tokens of the last sampled span changed, so that its tail can be
+    aligned anew. ``FORK``: anything else; the re-encoded row is another trajectory.
+    """
+
+    CLEAN = "CLEAN"
+    REALIGN = "REALIGN"
+    FORK = "FORK"
+
+
+class Mismatch(StrEnum):
+    """The gravest way in which two sequences differ: the classes by which miles compares decoded trajectories.
+
+    Special tokens come first: another number of them, then others in their place. Where they agree, the mask at the
+    first differing token says whose text it is: not the model's (``non-assistant``), or the model's (``assistant``).
+    """
+
+    SPECIAL_COUNT = "special-count"
+    SPECIAL_TYPE = "special-type"
+    NON_ASSISTANT = "non-assistant"
+    ASSISTANT = "assistant"
+
+
+class Straddling(NamedTuple):
+    """A re-encoded token with text of sampled and of other tokens: neither 1 nor 0 is its mask."""
+
+    position: int
+    token_id: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drift:
+    """A buffer against the re-encoding of its decoded text.
+
+    ``reencoded``: the new ids. ``drifted``: how many tokens of the buffer have no token of the same id and the same
+    place in the text there. ``same_length``: other ids, but as many (silent drift: no shape gives it away).
+    ``first``: index of the first difference, None if there is none. ``straddling``: see Straddling; ``position`` is an
+    index into ``reencoded``.
+    """
+
+    reencoded: list[int]
+    drifted: int
+    same_length: bool
+    first: int | None
+    straddling: list[Straddling]
+    verdict: Verdict
+    mismatch: Mismatch | None
+
+
+def measure(tokenization: Tokenization, ids: Sequence[int], mask: Sequence[int]) -> Drift:
+    """Re-encode decode(ids), special tokens kept, and compare.
+
+    ``mask``: 1 for each sampled token of ``ids``, else 0. Raises BufferInvariantError if its length differs,
+    CannotCheckError (``no-bytes``) if ids changed and the tokenizer is neither byte-level nor SentencePiece.
+    """
+    text = tokenization.decode(ids)
+    return _compare(tokenization, list(ids), mask, text, tokenization.encode(text))
+
+
+def measure_many(tokenization: Tokenization, buffers: Iterable[Buffer]) -> list[Drift]:
+    """As measure() for every buffer, decoding and encoding all of them at once on all processors."""
+    chosen = list(buffers)
+    texts = tokenization.decode_batch([buffer.ids for buffer in chosen])
+    encoded = tokenization.encode_batch(texts)
+    return [
+        _compare(tokenization, buffer.ids, buffer.mask, text, reencoded)
+        for buffer, text, reencoded in zip(chosen, texts, encoded, strict=True)
+    ]
+
+
+def _compare(tokenization: Tokenization, ids: list[int], mask: Sequence[int], text: str, reencoded: list[int]) -> Drift:
+    if len(mask) != len(ids):
+        raise BufferInvariantError(f"{len(ids)} token ids came with {len(mask)} mask values: give one each.")
+    if reencoded == ids:
+        return Drift(
+            reencoded=reencoded,
+            drifted=0,
+            same_length=False,
+            first=None,
+            straddling=[],
+            verdict=Verdict.CLEAN,
+            mismatch=None,
+        )
+    first = _common_prefix(ids, reencoded)
+    shorter = min(len(ids), len(reencoded)) - first
+    tail = _common_prefix(ids[len(ids) - shorter :][::-1], reencoded[len(reencoded) - shorter :][::-1])
+    pieces = pieces_of(tokenization)
+    own, other = _places(tokenization, pieces, ids, text, reencoded, first, tail)
+    return Drift(
+        reencoded=reencoded,
+        drifted=len(own.ids) - _in_common(own, other),
+        same_length=len(reencoded) == len(ids),
+        first=first,
+        straddling=_straddling(pieces, own, mask, other),
+        verdict=_verdict(mask, first, len(ids) - tail),
+        mismatch=_mismatch(tokenization.special_ids, ids, reencoded, mask, first),
+    )
+
+
+def _common_prefix(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many leading items agree. Halving compares whole slices, which the interpreter does at once."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+class _Places(NamedTuple):
+    """Where neighbouring tokens stand in the text: ``ids[j]`` covers [starts[j], ends[j]), ``offset`` counts tokens."""
+
+    offset: int
+    ids: list[int]
+    starts: list[int]
+    ends: list[int]
+
+
+def _places(
+    tokenization: Tokenization,
+    pieces: Pieces,
+    ids: list[int],
+    text: str,
+    reencoded: list[int],
+    first: int,
+    tail: int,
+) -> tuple[_Places, _Places]:
+    """Places of the tokens of both sequences in one unit.
+
+    Bytes, and only of the tokens between the ``first`` and the last difference, where both stand for the same bytes.
+    Else a normaliser or invalid UTF-8 has changed the text: then code points of ``text``, of all tokens, and a
+    character that several tokens share belongs to each of them.
+    """
+    changed, changed_to = ids[first : len(ids) - tail], reencoded[first : len(reencoded) - tail]
+    surfaces = [pieces.surface(token_id) for token_id in changed]
+    surfaces_to = [pieces.surface(token_id) for token_id in changed_to]
+    if b"".join(surfaces) == b"".join(surfaces_to):
+        return _in_bytes(first, changed, surfaces), _in_bytes(first, changed_to, surfaces_to)
+    own = _in_characters(pieces, ids, text)
+    if tokenization.decode(reencoded) == text:
+        return own, _in_characters(pieces, reencoded, text)
+    _, offsets = tokenization.encode_with_offsets(text)
+    return own, _Places(0, reencoded, [start for start, _ in offsets], [end for _, end in offsets])
+
+
+def _in_bytes(offset: int, ids: list[int], surfaces: list[bytes]) -> _Places:
+    ends = list(accumulate(map(len, surfaces)))
+    return _Places(offset, ids, [0, *ends[:-1]], ends)
+
+
+def _in_characters(pieces: Pieces, ids: list[int], text: str) -> _Places:
+    surfaces = _valid_fallback_bytes(pieces, ids)
+    characters = _character_starts(b"".join(surfaces))
+    # The decoders of SentencePiece models remove the first space of a text.
+    removed = len(characters) - len(text)
+    places = _in_bytes(0, ids, surfaces)
+    starts = [max(bisect_right(characters, start) - 1 - removed, 0) for start in places.starts]
+    ends = [max(bisect_left(characters, end) - removed, 0) for end in places.ends]
+    return _Places(0, ids, [min(start, end) for start, end in zip(starts, ends, strict=True)], ends)
+
+
+def _valid_fallback_bytes(pieces: Pieces, ids: list[int]) -> list[bytes]:
+    """The bytes of each token, with U+FFFD for every byte-fallback token of a run that is no valid UTF-8."""
+    surfaces = [pieces.surface(token_id) for token_id in ids]
+    if not pieces.byte_ids:
+        return surfaces
+    start = 0
+    while start < len(ids):
+        end = start
+        while end < len(ids) and ids[end] in pieces.byte_ids:
+            end += 1
+        try:
+            b"".join(surfaces[start:end]).decode()
+        except UnicodeDecodeError:
+            surfaces[start:end] = ["\N{REPLACEMENT CHARACTER}".encode()] * (end - start)
+        start = end + 1
+    return surfaces
+
+
+def _character_starts(data: bytes) -> list[int]:
+    """Byte offset of every character of ``data.decode(errors="replace")``."""
+    starts: list[int] = []
+    position = 0
+    while position < len(data):
+        valid_end = after = len(data)
+        try:
+            data[position:].decode()
+        except UnicodeDecodeError as error:
+            valid_end, after = position + error.start, position + error.end
+        starts += [offset for offset in range(position, valid_end) if data[offset] & 0xC0 != 0x80]
+        if valid_end < after:
+            starts.append(valid_end)
+        position = after
+    return starts
+
+
+def _in_common(own: _Places, other: _Places) -> int:
+    there = set(zip(other.ids, other.starts, other.ends, strict=True))
+    return sum(map(there.__contains__, zip(own.ids, own.starts, own.ends, strict=True)))
+
+
+def _straddling(pieces: Pieces, own: _Places, mask: Sequence[int], other: _Places) -> list[Straddling]:
+    """Tokens of ``other`` that cover both sides of a change of the mask of ``own``."""
+    same = set(zip(own.ids, own.starts, own.ends, strict=True))
+    found: dict[int, Straddling] = {}
+    before: int | None = None
+    for position, (start, end) in enumerate(zip(own.starts, own.ends, strict=True)):
+        if start == end:
+            continue
+        if before is not None and mask[own.offset + before] != mask[own.offset + position]:
+            last_end = own.ends[before]
+            index = bisect_right(other.ends, start)
+            while index < len(other.ids) and other.starts[index] < last_end:
+                token_id = other.ids[index]
+                if (token_id, other.starts[index], other.ends[index]) not in same:
+                    text = pieces.surface(token_id).decode(errors="replace")
+                    found[index] = Straddling(other.offset + index, token_id, text)
+                index += 1
+        before = position
+    return [found[index] for index in sorted(found)]
+
+
+def _verdict(mask: Sequence[int], first: int, end: int) -> Verdict:
+    """Verdict for sequences whose first and last difference are tokens ``first`` and ``end`` - 1 of the buffer."""
+    last_end = len(mask)
+    while last_end and not mask[last_end - 1]:
+        last_end -= 1
+    last_start = last_end
+    while last_start and mask[last_start - 1]:
+        last_start -= 1
+    inside = last_start < last_end and last_start <= first and end <= last_end
+    return Verdict.REALIGN if inside else Verdict.FORK
+
+
+def _mismatch(
+    special_ids: frozenset[int], ids: list[int], reencoded: list[int], mask: Sequence[int], first: int
+) -> Mismatch:
+    special = [token_id for token_id in ids if token_id in special_ids]
+    special_to = [token_id for token_id in reencoded if token_id in special_ids]
+    if len(special) != len(special_to):
+        return Mismatch.SPECIAL_COUNT
+    if special != special_to:
+        return Mismatch.SPECIAL_TYPE
+    whose = mask[first] if first < len(mask) else mask[-1] if len(mask) else 0
+    return Mismatch.ASSISTANT if whose else Mismatch.NON_ASSISTANT
