@@ -19,7 +19,7 @@ from template_lint.facts.prefix import common_prefix_length
 from template_lint.model import Place
 from template_lint.rendering.positions import offset_of, walk
 from template_lint.rendering.template import ChatTemplate
-from template_lint.rendering.trace import Branch, Occurrence, Site, Trace, place_of
+from template_lint.rendering.trace import Branch, Occurrence, Segment, Site, Trace, place_of
 
 _LOOKS_AHEAD = re.compile(r"\bloop\b|messages|\blast\b|\bindex")
 _MOST_FLIPS = 60
@@ -90,6 +90,7 @@ class _Pair:
         # Two different pieces often share their first characters ("<|"): what counts is where the piece begins.
         self.starts = self._piece_start(0), self._piece_start(1)
         self._keep = tuple(value for value in keep if value in texts[0])
+        self._shared = self._shared_tail()
 
     def _piece_start(self, which: int) -> int:
         position = 0
@@ -98,6 +99,32 @@ class _Pair:
                 return position
             position += len(segment.text)
         return position
+
+    def _shared_tail(self) -> list[str]:
+        """What the earlier render prints after the divergence and the later one prints too before any new message.
+
+        A counterfactual that takes it from the earlier render would only cut that render off where the two part.
+        """
+        before = {segment.occurrence for segment in self.traces[0].segments}
+        sites = {site for site, _ in before}
+        known = self.contexts[0]["messages"]
+        new = [message.get("content") for message in self.contexts[1]["messages"][len(known) :]]
+        words = [text for text in new if isinstance(text, str) and text and text not in self.texts[0]]
+        shared: set[Occurrence] = set()
+        for segment in self._after(1):
+            again = segment.occurrence[0] in sites and segment.occurrence not in before
+            if again or any(word in segment.text for word in words):
+                break
+            shared.add(segment.occurrence)
+        return [segment.text for segment in self._after(0) if segment.occurrence in shared and segment.text.strip()]
+
+    def _after(self, which: int) -> Iterator[Segment]:
+        """The pieces from the one that holds the divergence on."""
+        position = 0
+        for segment in self.traces[which].segments:
+            if position >= self.starts[which]:
+                yield segment
+            position += len(segment.text)
 
     @property
     def signature(self) -> tuple[Any, ...]:
@@ -120,7 +147,15 @@ class _Pair:
             return False
         # Emptying the earlier render would restore any prefix: what both had in common must stay, and the messages too.
         common = self.texts[0][: min(self.starts)]
-        return earlier.startswith(common) and all(value in earlier for value in self._keep)
+        if not earlier.startswith(common) or not all(value in earlier for value in self._keep):
+            return False
+        at = len(common)
+        for text in self._shared:
+            at = earlier.find(text, at)
+            if at < 0:
+                return False
+            at += len(text)
+        return True
 
     def asks_for_prompt(self, branch: Branch) -> bool:
         """Whether a condition turns on ``add_generation_prompt`` and on nothing that looks ahead.
