@@ -108,13 +108,15 @@ class _Pair:
         before = {segment.occurrence for segment in self.traces[0].segments}
         sites = {site for site, _ in before}
         known = self.contexts[0]["messages"]
-        new = [message.get("content") for message in self.contexts[1]["messages"][len(known) :]]
-        words = [text for text in new if isinstance(text, str) and text and text not in self.texts[0]]
+        new = [message for message in self.contexts[1]["messages"][len(known) :] if isinstance(message, Mapping)]
+        contents = [message.get("content") for message in new]
+        words = [text for text in contents if isinstance(text, str) and text and text not in self.texts[0]]
         shared: set[Occurrence] = set()
         for segment in self._after(1):
-            again = segment.occurrence[0] in sites and segment.occurrence not in before
-            if again or any(word in segment.text for word in words):
-                break
+            if segment.occurrence not in before:
+                another_turn = segment.occurrence[0] in sites
+                if another_turn or any(word in segment.text for word in words):
+                    break
             shared.add(segment.occurrence)
         return [segment.text for segment in self._after(0) if segment.occurrence in shared and segment.text.strip()]
 
