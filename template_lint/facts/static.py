@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from jinja2 import nodes
 
-from template_lint.rendering.positions import walk
+from template_lint.rendering.positions import offset_of, walk
 
 SUPPLIED = frozenset({"messages", "tools", "documents", "add_generation_prompt"})
 """Variables that apply_chat_template always defines."""
@@ -65,6 +65,7 @@ def analyse(tree: nodes.Template) -> StaticFacts:
     attributes: set[str] = set()
     strings: set[str] = set()
     compared: dict[str, list[Any]] = {}
+    comparisons: list[nodes.Compare] = []
     has_generation = False
     for node in walk(tree):
         if isinstance(node, nodes.Name):
@@ -79,11 +80,13 @@ def analyse(tree: nodes.Template) -> StaticFacts:
             if isinstance(node.value, str):
                 strings.add(node.value)
         elif isinstance(node, nodes.Compare):
-            _note_comparison(node, compared)
+            comparisons.append(node)
         elif isinstance(node, nodes.CallBlock):
             target = node.call.node
             if isinstance(target, nodes.ExtensionAttribute) and target.name == "_generation_support":
                 has_generation = True
+    for comparison in sorted(comparisons, key=lambda node: offset_of(node.expr)):
+        _note_comparison(comparison, compared)
     return StaticFacts(free, assigned, attributes, strings, compared, has_generation)
 
 

@@ -85,7 +85,7 @@ class TemplateFacts:
         self.stopped: list[tuple[str, Outcome]] = []
         self._load_tokenization = tokenization
         self._rendered: dict[Any, Outcome] = {}
-        self._contexts: dict[str, dict[str, Any]] = {}
+        self._contexts: dict[Any, dict[str, Any]] = {}
         self._ids: dict[str, list[int]] = {}
         self._causes = CauseMemory()
 
@@ -125,9 +125,11 @@ class TemplateFacts:
         """The context of a scenario's first messages. Messages are normalised once each: what a prefix normalises to
         does
         not depend on what follows, and the sandbox lets no template change its data."""
-        if scenario.name not in self._contexts:
-            self._contexts[scenario.name] = self._context(scenario.messages, scenario.tools, scenario.kwargs, False)
-        whole = self._contexts[scenario.name]
+        # Conversations of the user may have any name.
+        key = id(scenario.messages) if scenario.own else None, scenario.name
+        if key not in self._contexts:
+            self._contexts[key] = self._context(scenario.messages, scenario.tools, scenario.kwargs, False)
+        whole = self._contexts[key]
         return {**whole, "messages": whole["messages"][:count], "add_generation_prompt": generation_prompt}
 
     def render(
