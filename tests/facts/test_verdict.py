@@ -29,7 +29,7 @@ THINK = (
         (LAST_USER + TOOLS + TURN + THINK + END, "stable-with-kwargs", {"keep_thinking": True}),
         (LAST_USER + TOOLS + TURN + THINK.replace("keep_thinking or ", "") + END, "breaks-on-user", {}),
         (
-            TOOLS + TURN.replace("{{ m.content }}", "{{ m.content }}{{ '.' if m.role == 'user' and loop.revindex0 > 2 }}"
+            TOOLS + TURN.replace("{{ m.content }}", "{{ m.content }}{{ '.' if loop.first and loop.revindex0 > 2 }}"
             ) + END, "unstable", {},
         ),
         ("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}", "no-tools", {}),
