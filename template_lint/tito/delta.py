@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from template_lint.errors import TemplateLintError
 from template_lint.facts.delta import PLACEHOLDER_ID, PLACEHOLDER_NAME
-from template_lint.facts.prefix import Appended, common_prefix_length
+from template_lint.facts.prefix import Appended
 from template_lint.facts.shapes import SHAPES
 from template_lint.rendering.api import RenderError
 from template_lint.tito.engines import Engine, Messages, Tools, as_engine
@@ -28,15 +28,19 @@ _DROPPED_RULES = {Appended.TOOL: "TL202", Appended.USER: "TL204", Appended.SYSTE
 
 
 class DeltaError(TemplateLintError):
-    """The delta is not defined for this template. ``rule`` is the code of the rule that explains it (TL101 ...)."""
+    """The delta is not defined for this template. ``rule`` is the code of the rule that explains it (TL101 ...).
+
+    ``evidence`` has, where a prefix does not hold, the index and the tokens at which the renders part.
+    """
 
     kind = "delta"
 
-    def __init__(self, rule: str, what: str, remedy: str) -> None:
+    def __init__(self, rule: str, what: str, remedy: str, evidence: Mapping[str, Any] | None = None) -> None:
         super().__init__(f"{rule}: {what}. {remedy}")
         self.rule = rule
         self.what = what
         self.remedy = remedy
+        self.evidence = dict(evidence or {})
 
 
 class Delta(NamedTuple):
@@ -54,6 +58,16 @@ class Delta(NamedTuple):
     stop_id: int | None
     stop_owner: str
     appended: Appended
+    stop_text: str = ""
+
+    def after(self, sampled: Sequence[int]) -> Delta:
+        """The delta behind a turn that the model may not have ended itself: truncated, or stopped by another token.
+
+        Where ``sampled`` does not end with ``stop_id``, the delta carries it, with mask 0 like the rest.
+        """
+        if self.stop_id is None or self.stop_owner == "template" or (sampled and sampled[-1] == self.stop_id):
+            return self
+        return self._replace(ids=[self.stop_id, *self.ids], text=self.stop_text + self.text, stop_owner="template")
 
 
 def delta(
@@ -92,10 +106,7 @@ def delta(
                 "the template prints the tool's name or the call's id, and a tool message has none",
                 "Give every tool message its name and tool_call_id, or pass the conversation with the calls",
             )
-    if found.stop_id is None or sampled is None or (sampled and sampled[-1] == found.stop_id):
-        return found
-    stop = engine.decode([found.stop_id])
-    return found._replace(ids=[found.stop_id, *found.ids], text=stop + found.text, stop_owner="template")
+    return found if sampled is None else found.after(sampled)
 
 
 def turn_end(engine: Engine, ids: Sequence[int]) -> int | None:
@@ -109,6 +120,12 @@ def turn_end(engine: Engine, ids: Sequence[int]) -> int | None:
     if end and (ids[end - 1] in engine.stop_ids or ids[end - 1] in engine.special_ids):
         return end
     return None
+
+
+def first_difference(a: Sequence[int], b: Sequence[int]) -> int:
+    """The first index at which two sequences differ; the length of the shorter where none does."""
+    shorter = min(len(a), len(b))
+    return next((index for index in range(shorter) if a[index] != b[index]), shorter)
 
 
 def _first_new(messages: Messages) -> int:
@@ -157,10 +174,7 @@ def _difference(
     base = _render(engine, [_ASK], kind, tools, kwargs)
     opening, prior, call_shown = _opening(engine, base, kind, identities, tools, kwargs)
     later = _render(engine, [*opening, *new], kind, tools, kwargs, prompt=True)
-    if not later.startswith(prior):
-        at = common_prefix_length(prior, later)
-        what = f"appending a {kind.value} message rewrites what was rendered before: {_clash(prior, later, at)}"
-        raise DeltaError(_PREFIX_RULES[kind], what, "Use a template that renders history the same whatever follows")
+    difference = between(engine, prior, later, kind)
     if not _shown(engine, opening, new, later[len(prior) :], kind, tools, kwargs):
         if kind is Appended.TOOL and not call_shown:
             raise DeltaError("TL200", "the template renders neither tool calls nor results", "Use one that knows tools")
@@ -168,20 +182,28 @@ def _difference(
         raise DeltaError(_DROPPED_RULES[kind], what, "Use a template that renders it")
     if prior == base:
         raise DeltaError("TL201", "the template drops the assistant's turn", "Use a template that renders it")
+    return difference
+
+
+def between(engine: Engine, prior: str, later: str, kind: Appended) -> Delta:
+    """The delta between two renders: ``prior`` ends with the assistant's turn, ``later`` has the new messages too.
+
+    Raises DeltaError (TL101, TL104 or TL105, TL102) where the first is not a prefix of the second, in text or in ids.
+    """
     prior_ids, later_ids = engine.ids(prior), engine.ids(later)
+    if not later.startswith(prior):
+        what = f"appending a {kind.value} message rewrites what was rendered before"
+        remedy = "Use a template that renders history the same whatever follows"
+        raise _parted(engine, _PREFIX_RULES[kind], what, remedy, prior_ids, later_ids)
     cut, text_cut = _cut(engine, prior_ids, later_ids, prior)
     if later_ids[:cut] != [*prior_ids, *later_ids[len(prior_ids) :]][:cut]:
-        index = next(i for i, (a, b) in enumerate(zip(prior_ids, later_ids, strict=False)) if a != b)
-        pair = " and ".join(repr(engine.decode([ids[index]])) for ids in (prior_ids, later_ids))
-        raise DeltaError(
-            "TL102",
-            f"the text before the {kind.value} message stays, its token ids do not: they part at token {index}, {pair}",
-            "End the assistant's turn with a special token",
-        )
+        what = f"the text before the {kind.value} message stays, its token ids do not"
+        raise _parted(engine, "TL102", what, "End the assistant's turn with a special token", prior_ids, later_ids)
     ids = later_ids[cut:]
     if text_cut is None:
         return Delta(ids, later[len(prior) :], _glue(engine, ids), None, "template", kind)
-    return Delta(ids, later[text_cut:], _glue(engine, ids), later_ids[cut - 1], "model", kind)
+    stop_id = later_ids[cut - 1]
+    return Delta(ids, later[text_cut:], _glue(engine, ids), stop_id, "model", kind, engine.decode([stop_id]))
 
 
 def _opening(
@@ -291,5 +313,17 @@ def _glue(engine: Engine, ids: Sequence[int]) -> list[int]:
     return glue
 
 
-def _clash(earlier: str, later: str, at: int) -> str:
-    return f"at character {at}, {earlier[at : at + 20]!r} becomes {later[at : at + 20]!r}"
+def _parted(
+    engine: Engine, rule: str, what: str, remedy: str, earlier: Sequence[int], later: Sequence[int]
+) -> DeltaError:
+    at = first_difference(earlier, later)
+    tokens = {name: token_at(engine, ids, at) for name, ids in (("earlier", earlier), ("later", later))}
+    words = f"at token {at}, {tokens['earlier']['text']!r} becomes {tokens['later']['text']!r}"
+    return DeltaError(rule, f"{what}: {words}", remedy, {"position": at, **tokens})
+
+
+def token_at(engine: Engine, ids: Sequence[int], at: int) -> dict[str, Any]:
+    """A token as data: id and text; past the end the id is None."""
+    if at >= len(ids):
+        return {"id": None, "text": "(end)"}
+    return {"id": ids[at], "text": engine.decode([ids[at]])}

@@ -1,0 +1,315 @@
+"""``run()``: plays every scenario with a target's template and tokenizer, checks the buffers, measures the drift.
+
+The answer to: is the buffer of a loop that never re-encodes exactly right here, and what would re-encoding do?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from template_lint.errors import CannotCheckError, TemplateSelectionError, UsageError
+from template_lint.facts import TemplateFacts
+from template_lint.facts.prefix import Appended
+from template_lint.facts.verdict import verdict_of
+from template_lint.model import Verdict
+from template_lint.rendering.limits import trusted_memory
+from template_lint.rendering.profiles import Profile, installed_profile, resolve_profile
+from template_lint.scenarios.model import Scenario
+from template_lint.snapshot.load import load_snapshot
+from template_lint.snapshot.model import Snapshot, TemplateCopy
+from template_lint.snapshot.special_tokens import special_tokens
+from template_lint.target import parse_target
+from template_lint.tito.checks import run_checks
+from template_lint.tito.drift_report import DriftSummary, RatioSummary, drift_report
+from template_lint.tito.engines import Engine, MirrorEngine, TransformersFacts, load_transformers
+from template_lint.tito.evidence import Check, Status, prepare
+from template_lint.tito.simulate import Playwright, Script
+from template_lint.workers import Died, Failed, run_jobs
+
+SCHEMA_VERSION = 1
+ENGINES = ("mirror", "transformers")
+KINDS = (Appended.TOOL, Appended.USER, Appended.SYSTEM)
+
+
+class TitoOptions(NamedTuple):
+    """Everything that can change a report, as on the command line. No ``scenarios`` means all."""
+
+    tokenizer: str | None = None
+    seed: int = 0
+    segmentations: int = 32
+    engine: str = "mirror"
+    transformers: str | None = None
+    scenarios: tuple[str, ...] = ()
+    conversations: tuple[Path, ...] = ()
+    offline: bool = False
+
+
+class TemplateTito(NamedTuple):
+    """What was found out about one template.
+
+    ``verdict`` is DESIGN.md's word for the template, ``appended`` one for each kind of appended message (``tool``,
+    ``user``, ``system``). ``played`` conversations of ``conversations`` have a sampled turn. ``problem`` says why
+    nothing could be checked; then the rest is empty.
+    """
+
+    name: str
+    file: str | None
+    verdict: Verdict
+    appended: dict[str, str]
+    conversations: int = 0
+    played: int = 0
+    checks: list[Check] = []  # noqa: RUF012  (nobody mutates it)
+    drift: DriftSummary | None = None
+    ratio: RatioSummary | None = None
+    problem: str | None = None
+
+    @property
+    def sound(self) -> bool | None:
+        """Whether no check fails; None where nothing could be checked."""
+        if self.problem is not None or not self.played:
+            return None
+        return all(check.status is not Status.FAIL for check in self.checks)
+
+
+class TitoReport(NamedTuple):
+    """The report of one target."""
+
+    target: str
+    repo: str | None
+    revision: str | None
+    engine: str
+    profile: str
+    seed: int
+    segmentations: int
+    templates: list[TemplateTito]
+
+    @property
+    def sound(self) -> bool | None:
+        """False if a template is unsound, None if one (or all) could not be checked, else True."""
+        answers = [template.sound for template in self.templates]
+        if False in answers:
+            return False
+        return None if None in answers or not answers else True
+
+
+class _Job(NamedTuple):
+    copy: TemplateCopy
+    snapshot: Snapshot
+    tokenizer: Snapshot
+    profile: Profile
+    variables: dict[str, Any]
+    conversations: list[Scenario]
+    options: TitoOptions
+
+
+def run(target: str, options: TitoOptions = TitoOptions(), **changes: Any) -> TitoReport:  # noqa: B008  (immutable)
+    """Play and check every template of a target; ``changes`` are fields of TitoOptions.
+
+    Templates run in a worker, bounded in time and memory. The report is the same for the same files, options and
+    versions. Raises UsageError for a wrong request and CannotCheckError or TemplateSelectionError for a target without
+    a template or a tokenizer.
+    """
+    options = options._replace(**changes)
+    profile = _profile(options)
+    snapshot = load_snapshot(parse_target(target), offline=options.offline, profile_version=profile.version)
+    if not snapshot.templates:
+        reason = snapshot.selection_error or "it has no chat template"
+        raise TemplateSelectionError(f"{target}: {reason}. Name a target with a chat template.")
+    donor = snapshot
+    if options.tokenizer is not None:
+        donor = load_snapshot(parse_target(options.tokenizer), offline=options.offline, profile_version=profile.version)
+    if donor.tokenizer is None:
+        reason = donor.tokenizer_missing or "it has no tokenizer"
+        raise CannotCheckError(f"{target}: {reason}. Give --tokenizer TARGET.", kind="no-tokenizer")
+    variables = special_tokens(snapshot, profile.version) or special_tokens(donor, profile.version)
+    conversations = _conversations(options)
+    jobs = [_Job(copy, snapshot, donor, profile, variables, conversations, options) for copy in snapshot.templates]
+    return TitoReport(
+        target=target,
+        repo=snapshot.repo,
+        revision=snapshot.revision,
+        engine=options.engine,
+        profile=profile.label,
+        seed=options.seed,
+        segmentations=options.segmentations,
+        templates=_work(jobs),
+    )
+
+
+def _profile(options: TitoOptions) -> Profile:
+    if options.engine not in ENGINES:
+        raise UsageError(f"--engine {options.engine}: write one of {', '.join(ENGINES)}.")
+    profile = resolve_profile(options.transformers)
+    if options.engine == "transformers" and profile != installed_profile():
+        raise UsageError(
+            f"--engine transformers runs the installed version, {installed_profile().label}, not {profile.label}. "
+            "Leave --transformers out, or use --engine mirror."
+        )
+    return profile
+
+
+def _conversations(options: TitoOptions) -> list[Scenario]:
+    if not options.conversations:
+        return []
+    from template_lint.scenarios.user import load_conversations
+
+    return [scenario for path in options.conversations for scenario in load_conversations(path)]
+
+
+def _work(jobs: list[_Job]) -> list[TemplateTito]:
+    reports: dict[int, TemplateTito] = {}
+    for index, result in run_jobs(_examine, jobs, jobs=1, initializer="template_lint.rendering.limits:arm_process"):
+        if isinstance(result, Died):
+            reports[index] = _unchecked(jobs[index], f"rendering took its process down: {result.reason}")
+        elif isinstance(result, Failed):
+            raise RuntimeError(f"{result.error}\n{result.traceback}")
+        elif isinstance(result, Exception):
+            raise result
+        else:
+            reports[index] = result
+    return [reports[index] for index in range(len(jobs))]
+
+
+def _unchecked(job: _Job, problem: str) -> TemplateTito:
+    return TemplateTito(job.copy.name, job.copy.file or None, Verdict(tito="unrenderable"), {}, problem=problem)
+
+
+def _examine(job: _Job) -> TemplateTito | UsageError | CannotCheckError:
+    try:
+        return examine(job)
+    except (UsageError, CannotCheckError) as error:
+        return error
+
+
+def examine(job: _Job) -> TemplateTito:
+    """Play and check one template in this process. Raises CannotCheckError where its tokenizer cannot be loaded."""
+    facts, engine = _facts(job)
+    error = facts.compile_error
+    if error is not None:
+        return _unchecked(job, f"the template does not compile: {error.error}: {error.message}")
+    playwright = Playwright(engine)
+    chosen = _chosen(facts.scenarios, job.options.scenarios)
+    scripts = [playwright.write(scenario) for scenario in chosen]
+    rollouts = prepare(engine, scripts, tools_matter=facts.static.reads_tools)
+    checks = run_checks(rollouts)
+    verdict = verdict_of(facts)
+    appended = {kind.value: _verdict_of_kind(facts, kind, verdict, scripts, checks) for kind in KINDS}
+    with trusted_memory():  # what follows runs no template
+        options = job.options
+        drift, ratio, texts = drift_report(engine, scripts, seed=options.seed, segmentations=options.segmentations)
+    played = sum(bool(script.turns) for script in scripts)
+    return TemplateTito(
+        name=job.copy.name,
+        file=job.copy.file or None,
+        verdict=verdict,
+        appended=appended,
+        conversations=len(scripts),
+        played=played,
+        checks=[*checks, texts],
+        drift=drift,
+        ratio=ratio,
+        problem=None if played else _why_nothing(scripts),
+    )
+
+
+def _facts(job: _Job) -> tuple[TemplateFacts, Engine]:
+    arguments: dict[str, Any] = {
+        "name": job.copy.name,
+        "file": job.copy.file or None,
+        "variables": job.variables,
+        "conversations": job.conversations,
+        "snapshot": job.snapshot,
+    }
+    if job.options.engine == "transformers":
+        files = job.tokenizer.tokenizer
+        if files is None or files.folder is None:
+            raise CannotCheckError("--engine transformers needs a tokenizer folder. Use --engine mirror.")
+        live = load_transformers(files.folder, job.copy.source, job.tokenizer.stop_ids)
+        with trusted_memory():
+            _warm_up(live)
+        return TransformersFacts(live, job.copy.source, job.profile, **arguments), live
+
+    from template_lint.tokenization import load_tokenization
+
+    def load() -> Any:
+        return load_tokenization(job.tokenizer, profile_version=job.profile.version)
+
+    facts = TemplateFacts(job.copy.source, job.profile, tokenization=load, **arguments)
+    engine = MirrorEngine(facts)
+    with trusted_memory():
+        _warm_up(engine)
+    return facts, engine
+
+
+def _warm_up(engine: Engine) -> None:
+    """Start threads and load numpy now: neither is the template's doing, and both take memory."""
+    import numpy  # noqa: F401
+
+    engine.tokenization.encode_batch(["a", "b"])
+
+
+def _chosen(scenarios: Sequence[Scenario], names: Sequence[str]) -> list[Scenario]:
+    if not names:
+        return list(scenarios)
+    chosen = [scenario for scenario in scenarios if scenario.name in names or scenario.base_name in names]
+    known = {scenario.name for scenario in chosen} | {scenario.base_name for scenario in chosen}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no scenario {name!r}. See template-lint render --list.")
+    return chosen
+
+
+def _verdict_of_kind(
+    facts: TemplateFacts, kind: Appended, verdict: Verdict, scripts: Sequence[Script], checks: Sequence[Check]
+) -> str:
+    """DESIGN.md's word for one kind of appended message, over all rounds and thinking modes.
+
+    In text and ids by the prefix questions, and by the buffers that were played.
+    """
+    if kind is Appended.TOOL and verdict.tito in ("no-tools", "unrenderable"):
+        return verdict.tito
+    questions = facts.answered(kind)
+    check = next(check for check in checks if check.name == f"buffer-after-{kind.value}")
+    if not questions and check.status is Status.SKIPPED:
+        return "unrenderable"
+    holds = all(question.holds and facts.token_divergence(question) is None for question in questions)
+    rewritten = kind is Appended.USER and any(step.rewrites for script in scripts for step in script.steps)
+    if holds and not rewritten and check.status in (Status.PASS, Status.SKIPPED):
+        return "stable"
+    if verdict.tito == "stable-with-kwargs":
+        return "stable-with-kwargs"
+    return "breaks-on-user" if kind is not Appended.TOOL else "unstable"
+
+
+def _why_nothing(scripts: Sequence[Script]) -> str:
+    problems = [script.problem.reason for script in scripts if script.problem is not None]
+    return problems[0] if problems else "no conversation was asked for"
+
+
+def as_json(report: TitoReport) -> dict[str, Any]:
+    """The report as plain data; keys are only ever added."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        **report._asdict(),
+        "sound": report.sound,
+        "templates": [_template_json(template) for template in report.templates],
+    }
+
+
+def _template_json(template: TemplateTito) -> dict[str, Any]:
+    drift = template.drift
+    return {
+        **template._asdict(),
+        "sound": template.sound,
+        "verdict": template.verdict._asdict(),
+        "checks": [{**check._asdict(), "status": check.status.value} for check in template.checks],
+        "drift": drift
+        and {
+            **drift._asdict(),
+            "worst": drift.worst and drift.worst._asdict(),
+            "examples": [example._asdict() for example in drift.examples],
+        },
+        "ratio": template.ratio and template.ratio._asdict(),
+    }
