@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
+from operator import lt
 from typing import NamedTuple
 
 from template_lint.tito.buffer import Buffer, BufferInvariantError
@@ -72,8 +73,9 @@ def measure(tokenization: Tokenization, ids: Sequence[int], mask: Sequence[int])
     ``mask``: 1 for each sampled token of ``ids``, else 0. Raises BufferInvariantError if its length differs,
     CannotCheckError (``no-bytes``) if ids changed and the tokenizer is neither byte-level nor SentencePiece.
     """
-    text = tokenization.decode(ids)
-    return _compare(tokenization, list(ids), mask, text, tokenization.encode(text))
+    own_ids, own_mask = list(ids), [1 if sampled else 0 for sampled in mask]
+    text = tokenization.decode(own_ids)
+    return _compare(tokenization, own_ids, own_mask, text, tokenization.encode(text))
 
 
 def measure_many(tokenization: Tokenization, buffers: Iterable[Buffer]) -> list[Drift]:
@@ -153,8 +155,7 @@ def _places(
     character that several tokens share belongs to each of them.
     """
     changed, changed_to = ids[first : len(ids) - tail], reencoded[first : len(reencoded) - tail]
-    surfaces = [pieces.surface(token_id) for token_id in changed]
-    surfaces_to = [pieces.surface(token_id) for token_id in changed_to]
+    surfaces, surfaces_to = pieces.surfaces_of(changed), pieces.surfaces_of(changed_to)
     if b"".join(surfaces) == b"".join(surfaces_to):
         return _in_bytes(first, changed, surfaces), _in_bytes(first, changed_to, surfaces_to)
     own = _in_characters(pieces, ids, text)
@@ -166,7 +167,7 @@ def _places(
 
 def _in_bytes(offset: int, ids: list[int], surfaces: list[bytes]) -> _Places:
     ends = list(accumulate(map(len, surfaces)))
-    return _Places(offset, ids, [0, *ends[:-1]], ends)
+    return _Places(offset, ids, [0, *ends][: len(ends)], ends)
 
 
 def _in_characters(pieces: Pieces, ids: list[int], text: str) -> _Places:
@@ -182,7 +183,7 @@ def _in_characters(pieces: Pieces, ids: list[int], text: str) -> _Places:
 
 def _valid_fallback_bytes(pieces: Pieces, ids: list[int]) -> list[bytes]:
     """The bytes of each token, with U+FFFD for every byte-fallback token of a run that is no valid UTF-8."""
-    surfaces = [pieces.surface(token_id) for token_id in ids]
+    surfaces = pieces.surfaces_of(ids)
     if not pieces.byte_ids:
         return surfaces
     start = 0
@@ -222,23 +223,31 @@ def _in_common(own: _Places, other: _Places) -> int:
 
 def _straddling(pieces: Pieces, own: _Places, mask: Sequence[int], other: _Places) -> list[Straddling]:
     """Tokens of ``other`` that cover both sides of a change of the mask of ``own``."""
-    same = set(zip(own.ids, own.starts, own.ends, strict=True))
     found: dict[int, Straddling] = {}
-    before: int | None = None
-    for position, (start, end) in enumerate(zip(own.starts, own.ends, strict=True)):
-        if start == end:
-            continue
-        if before is not None and mask[own.offset + before] != mask[own.offset + position]:
-            last_end = own.ends[before]
-            index = bisect_right(other.ends, start)
-            while index < len(other.ids) and other.starts[index] < last_end:
-                token_id = other.ids[index]
-                if (token_id, other.starts[index], other.ends[index]) not in same:
-                    text = pieces.surface(token_id).decode(errors="replace")
-                    found[index] = Straddling(other.offset + index, token_id, text)
-                index += 1
-        before = position
+    kept: set[tuple[int, int, int]] = set()
+    for last_end, start in _mask_changes(own, bytes(mask[own.offset : own.offset + len(own.ids)])):
+        index = bisect_right(other.ends, start)
+        while index < len(other.ids) and other.starts[index] < last_end:
+            kept = kept or set(zip(own.ids, own.starts, own.ends, strict=True))
+            token_id = other.ids[index]
+            # A token that kept its place keeps its mask, even if it shares a character with tokens of the other kind.
+            if (token_id, other.starts[index], other.ends[index]) not in kept:
+                text = pieces.surface(token_id).decode(errors="replace")
+                found[index] = Straddling(other.offset + index, token_id, text)
+            index += 1
     return [found[index] for index in sorted(found)]
+
+
+def _mask_changes(own: _Places, mask: bytes) -> Iterator[tuple[int, int]]:
+    """(end of the last token before a change, start of the first one after it), tokens without any text left out."""
+    starts, ends = own.starts, own.ends
+    if not all(map(lt, starts, ends)):
+        with_text = [index for index, start in enumerate(starts) if start < ends[index]]
+        starts, ends = [starts[index] for index in with_text], [ends[index] for index in with_text]
+        mask = bytes([mask[index] for index in with_text])
+    change = 0
+    while mask and (change := mask.find(1 - mask[change], change)) >= 0:
+        yield ends[change - 1], starts[change]
 
 
 def _verdict(mask: Sequence[int], first: int, end: int) -> Verdict:

@@ -13,6 +13,9 @@ from random import Random
 from template_lint.tito.pieces import Pieces, pieces_of
 from template_lint.tokenization import Tokenization
 
+# Drawing at random would miss some of a few, so up to this many times ``count`` are listed and then chosen from.
+_FEW = 4
+# Rounds of drawing what is still missing.
 _ROUNDS = 6
 
 
@@ -31,15 +34,17 @@ def alternatives(tokenization: Tokenization, ids: Sequence[int], *, seed: int, c
     Special and other added tokens (but those of white space) stay where they are and are never produced. Pieces are
     taken across would-be merges and down to single bytes. Of every four, one re-splits the text at one place, one at a
     few, one at many, and one is made of shortest pieces (single bytes where the vocabulary has them) or re-splits one
-    place more. If no more than ``count`` exist, all are returned. The same arguments give the same answer on every
-    machine. Raises CannotCheckError as bytes_of() does.
+    place more. Fewer are returned only where fewer exist, or where most of them read as another text. The same arguments
+    give the same answer on every machine. Raises CannotCheckError as bytes_of() does.
     """
     own = list(ids)
-    lattice = _Lattice(pieces_of(tokenization), own, limit=count + 2)
+    few = _FEW * count + 1
+    lattice = _Lattice(pieces_of(tokenization), own, limit=few + 1)
     text = tokenization.decode(own)
-    if lattice.paths[0] <= count + 1:
-        return _of_same_text(tokenization, text, [path for path in lattice.every_path() if path != own])
     random = Random(seed)
+    if lattice.paths[0] <= few:
+        others = _of_same_text(tokenization, text, [path for path in lattice.every_path() if path != own])
+        return sorted(others, key=lambda _: random.random())[:count]
     seen = {tuple(own)}
     found: list[list[int]] = []
     drawn = 0
