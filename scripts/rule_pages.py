@@ -1,7 +1,7 @@
 """docs/rules/: one page for each rule and an index, from the registry, the docstrings and the examples.
 
-What the linter prints about an example is printed here by the linter itself, for a fixed transformers
-version and width.
+What the linter prints about an example is printed here by the linter itself, for a fixed transformers version and
+width.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """template-lint: a linter and CI gate for Hugging Face chat templates.
 
 ``check`` judges targets, ``render`` mirrors apply_chat_template. Names are loaded on first use, so that importing the
-package
-costs nothing.
+package costs nothing.
 """
 
 from __future__ import annotations

@@ -16,10 +16,8 @@ def check(
     """Check one target or several and return the Report.
 
     ``target`` is a path, ``org/name[@revision]``, or a list of them. Keyword options are those of ``Options``
-    (``select``,
-    ``transformers``, ``tokenizer``, ...) and override ``config``. Raises UsageError for a wrong request; what could
-    not be
-    looked at is in the report. Templates are rendered in worker processes.
+    (``select``, ``transformers``, ``tokenizer``, ...) and override ``config``. Raises UsageError for a wrong request;
+    what could not be looked at is in the report. Templates are rendered in worker processes.
     """
     from template_lint.engine import check as check_targets
 

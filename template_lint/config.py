@@ -13,11 +13,10 @@ class Options(NamedTuple):
 
     ``select`` and ``ignore`` hold rule codes, code prefixes or names; an empty ``select`` means every rule.
     ``transformers`` is the version to mirror, for example ``5.24``; None means the one installed beside us.
-    ``tokenizer`` names a target whose tokenizer serves templates that come without one.
-    ``conversations`` are JSONL files of the user's own messages, tools and kwargs.
-    ``require`` names capabilities that must be there: ``tools`` turns TL200 into an error and runs the tool rules
-    anyway.
-    ``jobs`` is the number of worker processes; 0 means one per processor. ``cache`` reuses earlier results.
+    ``tokenizer`` names a target whose tokenizer serves templates that come without one. ``conversations`` are JSONL
+    files of the user's own messages, tools and kwargs. ``require`` names capabilities that must be there: ``tools``
+    turns TL200 into an error and runs the tool rules anyway. ``jobs`` is the number of worker processes; 0 means one
+    per processor. ``cache`` reuses earlier results.
     """
 
     select: tuple[str, ...] = ()

@@ -51,9 +51,8 @@ class _Loaded(NamedTuple):
 def check(targets: Sequence[str], options: Options, *, progress: Progress | None = None) -> Report:
     """Check every target; the report lists them in the order given, folders expanded in sorted order.
 
-    ``progress`` is called with (done, total, name), first when the work has begun. Raises UsageError for a wrong request. A target that cannot be
-    looked at
-    does not stop the others: it carries an error in the report.
+    ``progress`` is called with (done, total, name), first when the work has begun. Raises UsageError for a wrong
+    request. A target that cannot be looked at does not stop the others: it carries an error in the report.
     """
     profile = resolve_profile(options.transformers)
     codes = _codes(options)
@@ -171,9 +170,7 @@ def _nothing() -> None:
     return None
 
 
-def _work(
-    jobs: list[Job], processes: int, started: Callable[[], None]
-) -> Iterable[tuple[int, TemplateReport]]:
+def _work(jobs: list[Job], processes: int, started: Callable[[], None]) -> Iterable[tuple[int, TemplateReport]]:
     count = processes or _processors()
     # By name: this process must not pay for importing what only the workers run.
     inspect, prepare = "template_lint.inspection:inspect_template", "template_lint.inspection:prepare_worker"

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class Job(NamedTuple):
     """One template and everything that can change its report.
 
-    ``codes`` are the rules to run (all where it is empty). ``variables`` are the special tokens handed to the template.
-    ``tokenizer`` is the snapshot whose tokenizer serves it, None where there is none.
+    ``codes`` are the rules to run (all where it is empty). ``variables`` are the special tokens handed to the
+    template. ``tokenizer`` is the snapshot whose tokenizer serves it, None where there is none.
     """
 
     copy: TemplateCopy

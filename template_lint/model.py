@@ -26,8 +26,8 @@ class Severity(enum.Enum):
 class Place(NamedTuple):
     """A range in a template source. Lines and columns are 1-based and count code points; the end column is exclusive.
 
-    ``offset`` and ``end_offset`` are 0-based code-point offsets into the source after newline normalisation
-    (what ``Path.read_text`` gives).
+    ``offset`` and ``end_offset`` are 0-based code-point offsets into the source after newline normalisation (what
+    ``Path.read_text`` gives).
     """
 
     line: int
@@ -76,8 +76,8 @@ class Verdict(NamedTuple):
 class TemplateReport(NamedTuple):
     """What was found out about one chat template of a target.
 
-    ``pointer`` is the JSON pointer (or GGUF key) of a template that is embedded in ``file``: the places of its findings
-    are lines of the template, not of the file.
+    ``pointer`` is the JSON pointer (or GGUF key) of a template that is embedded in ``file``: the places of its
+    findings are lines of the template, not of the file.
     """
 
     name: str

@@ -37,8 +37,8 @@ _REPO = re.compile(r"^(?P<repo>[\w][\w.-]*(?:/[\w.-]+)?)(?:@(?P<revision>[^\s@]+
 def parse_target(text: str) -> Target:
     """Turn one command-line word into a Target.
 
-    An existing path wins; else ``org/name[@revision]`` is a Hub repository; ``hf:`` says so explicitly; ``-`` is stdin.
-    Raises UsageError where none of these fits.
+    An existing path wins; else ``org/name[@revision]`` is a Hub repository; ``hf:`` says so explicitly; ``-`` is
+    stdin. Raises UsageError where none of these fits.
     """
     if text == "-":
         return Target(text=text, kind=TargetKind.STDIN)

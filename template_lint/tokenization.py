@@ -28,9 +28,9 @@ _cache: dict[tuple[object, ...], Tokenization] = {}
 class Tokenization:
     """A tokenizer with truncation and padding off that never adds special tokens by itself.
 
-    ``special_ids``: ids of tokens that decode(skip_special_tokens=True) leaves out.
-    ``added_ids``: ids of tokens that are cut out of a text before the model of the tokenizer sees it, special or not.
-    ``eos_ids``: ids at which generation stops, the tokenizer's own eos token first.
+    ``special_ids``: ids of tokens that decode(skip_special_tokens=True) leaves out. ``added_ids``: ids of tokens that
+    are cut out of a text before the model of the tokenizer sees it, special or not. ``eos_ids``: ids at which
+    generation stops, the tokenizer's own eos token first.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, eos_ids: tuple[int, ...] = ()) -> None:
@@ -104,8 +104,8 @@ def load_tokenization(snapshot: Snapshot, *, profile_version: tuple[int, int] = 
     """Build the tokenizer of a snapshot; a small cache makes the second call for the same files immediate.
 
     ``profile_version`` is the (major, minor) of transformers whose rules say which tokens are added to those of
-    tokenizer.json. Without tokenizer.json, transformers itself loads the folder (never running code from it).
-    Raises CannotCheckError (``no-tokenizer``, ``tokenizer-unloadable``) with the reason.
+    tokenizer.json. Without tokenizer.json, transformers itself loads the folder (never running code from it). Raises
+    CannotCheckError (``no-tokenizer``, ``tokenizer-unloadable``) with the reason.
     """
     files = snapshot.tokenizer
     if files is None:

@@ -1,7 +1,7 @@
 """Worker processes that may die: a pool that outlives whatever its jobs do to their process.
 
-A job runs a module-level function on a picklable payload. Workers are forked where that is safe (POSIX, one thread) and
-spawned as fresh interpreters elsewhere. A worker that dies, or answers nothing for ``WALL_SECONDS``, costs its own
+A job runs a module-level function on a picklable payload. Workers are forked where that is safe (POSIX, one thread)
+and spawned as fresh interpreters elsewhere. A worker that dies, or answers nothing for ``WALL_SECONDS``, costs its own
 job only.
 """
 
@@ -119,8 +119,8 @@ def run_jobs(
     """Run ``function`` on every payload in at most ``jobs`` processes; yield (index, result) as they come.
 
     The result is Died where the worker died and Failed where the function raised. ``initializer`` runs once in each
-    worker. ``started`` is called once, when the first jobs are under way and there is nothing to do but wait. Leaving the
-    iterator early ends the workers.
+    worker. ``started`` is called once, when the first jobs are under way and there is nothing to do but wait. Leaving
+    the iterator early ends the workers.
     """
     queue = list(enumerate(payloads))[::-1]
     busy: dict[_Worker, int] = {}
@@ -174,7 +174,8 @@ _reserve: list[_Worker] = []
 def prestart(initializer: Function) -> None:
     """Fork one worker now, before the caller imports what it needs itself; the next ``run_jobs`` takes it.
 
-    The worker initializes itself meanwhile: on two cores both start-ups overlap. Does nothing where forking is not safe.
+    The worker initializes itself meanwhile: on two cores both start-ups overlap. Does nothing where forking is not
+    safe.
     """
     if can_fork():
         _reserve.append(_fork(initializer))

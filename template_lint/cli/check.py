@@ -82,8 +82,9 @@ def command(
 ) -> ExitCode:
     """Say whether chat templates are prefix-preserving for tool loops, and which line of a template breaks it.
 
-    TARGETS are template files, model folders, folders of templates, .gguf files, Hub repositories (org/name[@revision])
-    or - for standard input. Without any, the template files below the current folder are checked.
+    TARGETS are template files, model folders, folders of templates, .gguf files, Hub repositories
+    (org/name[@revision]) or - for standard input. Without any, the template files below the current folder are
+    checked.
     """
     destinations = parse_outputs(outputs)
     options = Options(

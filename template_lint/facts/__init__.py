@@ -1,6 +1,4 @@
-"""Everything known about one template, computed once, on demand, memoised. Rules and the TITO harness read only
-this.
-"""
+"""Everything known about one template, computed once and on demand. Rules and the TITO harness read only this."""
 
 from template_lint.facts.template_facts import TemplateFacts
 

@@ -1,9 +1,8 @@
 """Why two renders diverge: the template branch, or the printed piece, whose change restores the prefix.
 
-Both renders are traced. A branch whose outcome differs is forced to what it was in the other render; a piece that
-only one
-of them has at the divergence is suppressed; then pairs, then all of one render together. What restores the prefix is
-the cause: proven, not guessed.
+Both renders are traced. A branch whose outcome differs is forced to what it was in the other render; a piece that only
+one of them has at the divergence is suppressed; then pairs, then all of one render together. What restores the prefix
+is the cause: proven, not guessed.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ class Cause(NamedTuple):
     """The place to look at.
 
     ``kind`` is ``branch`` (a condition whose outcome changed), ``output`` (a piece printed in one render only),
-    ``combination``
-    (the first of several that must change together) or ``suspected`` (a lookahead expression; nothing was proven).
-    ``outcome_earlier`` and ``outcome_later`` are the outcomes of the condition, or whether the piece was printed.
+    ``combination`` (the first of several that must change together) or ``suspected`` (a lookahead expression; nothing
+    was proven). ``outcome_earlier`` and ``outcome_later`` are the outcomes of the condition, or whether the piece was
+    printed.
     """
 
     kind: str
@@ -177,12 +176,7 @@ class _Pair:
 
     def order_at_divergence(self, which: int) -> int:
         """Place in the event sequence of the piece that holds the divergence (or of the end)."""
-        position = 0
-        for segment in self.traces[which].segments:
-            position += len(segment.text)
-            if position > self.offset:
-                return segment.order
-        return 1 << 60
+        return self.traces[which].order_at(self.offset)
 
 
 def find_cause(
@@ -196,9 +190,8 @@ def find_cause(
     """The cause of the divergence of ``texts``, the renders of (earlier, later) ``contexts``.
 
     ``keep`` are strings of the conversation that must survive a counterfactual. ``memory`` holds what was found for
-    other
-    divergences of this template: proven causes are tried first. Returns a suspicion where nothing is proven, None
-    where there is not even that.
+    other divergences of this template: proven causes are tried first. Returns a suspicion where nothing is proven,
+    None where there is not even that.
     """
     pair = _Pair(template, contexts, texts, keep)
     memory = CauseMemory() if memory is None else memory

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from template_lint.facts.cause import Cause
 from template_lint.facts.prefix import Appended, Question
+from template_lint.rendering.trace import Trace, place_of
 
 if TYPE_CHECKING:
     from template_lint.facts.template_facts import TemplateFacts
 
+_MOST_TRIED = 40
 PLACEHOLDER_NAME = "dummy"
 PLACEHOLDER_ID = "dummyId00"
 
@@ -26,18 +29,16 @@ class DeltaDifference(NamedTuple):
     at: int
 
 
-def dummy_delta(
+def dummy_conversation(
     facts: TemplateFacts,
     results: Sequence[Mapping[str, Any]],
-    kwargs: Mapping[str, Any],
     *,
     name: str | None = None,
     call_id: str | None = None,
-) -> str | None:
-    """What ``results`` add to a one-call dummy conversation, or None where its prefix does not hold or it does not
-    render.
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """One user message and the calls that ``results`` answer, and the results.
 
-    The call carries the results' own names and ids; ``name`` and ``call_id`` replace them with placeholders.
+    The calls carry the results' own names and ids; ``name`` and ``call_id`` replace them with placeholders.
     """
     named = [
         {**result, "name": name or result.get("name"), "tool_call_id": call_id or result.get("tool_call_id")}
@@ -47,10 +48,20 @@ def dummy_delta(
         {"id": result["tool_call_id"], "type": "function", "function": {"name": result["name"], "arguments": {}}}
         for result in named
     ]
-    opening = [
-        {"role": "user", "content": "dummy"},
-        *facts.shape.apply([{"role": "assistant", "content": "", "tool_calls": calls}]),
-    ]
+    turn = facts.shape.apply([{"role": "assistant", "content": "", "tool_calls": calls}])
+    return [{"role": "user", "content": "dummy"}, *turn], named
+
+
+def dummy_delta(
+    facts: TemplateFacts,
+    results: Sequence[Mapping[str, Any]],
+    kwargs: Mapping[str, Any],
+    *,
+    name: str | None = None,
+    call_id: str | None = None,
+) -> str | None:
+    """What ``results`` add to the dummy, or None where its prefix does not hold or it does not render."""
+    opening, named = dummy_conversation(facts, results, name=name, call_id=call_id)
     earlier = facts.render(opening, kwargs=kwargs)
     later = facts.render([*opening, *named], generation_prompt=True, kwargs=kwargs)
     if earlier.text is None or later.text is None or not later.text.startswith(earlier.text):
@@ -77,3 +88,36 @@ def delta_differences(facts: TemplateFacts) -> tuple[list[DeltaDifference], int]
             )
             different.append(DeltaDifference(question, real, dummy, at))
     return different, compared
+
+
+def delta_cause(facts: TemplateFacts, difference: DeltaDifference) -> Cause | None:
+    """The decision that makes the real delta differ: forced to the dummy's outcome, it gives the dummy's delta.
+
+    Decisions are tried from the differing character backwards. None where no single one does.
+    """
+    question = difference.question
+    scenario = question.scenario
+    opening, named = dummy_conversation(facts, scenario.messages[question.earlier : question.later])
+    real = facts.scenario_context(scenario, question.later, True)
+    dummy = facts.context([*opening, *named], None, scenario.kwargs, True)
+    real_trace, dummy_trace = facts.template.trace(real)[1], facts.template.trace(dummy)[1]
+    start = len(question.earlier_outcome.text or "")
+    dummy_start = sum(len(segment.text) for segment in dummy_trace.segments) - len(difference.dummy)
+    last = {
+        branch.occurrence[0]: branch.outcome
+        for branch in dummy_trace.branches
+        if branch.order < dummy_trace.order_at(dummy_start + difference.at)
+    }
+    at = real_trace.order_at(start + difference.at)
+    before = [branch for branch in real_trace.branches if branch.order < at]
+    for branch in before[:-_MOST_TRIED:-1]:
+        site = facts.template.sites[branch.occurrence[0]]
+        outcome = last.get(site.number)
+        if outcome is None or outcome is branch.outcome:
+            continue
+        forced, _ = facts.template.trace(real, Trace(forced={branch.occurrence: outcome}))
+        if forced.text is not None and forced.text[start:] == difference.dummy:
+            place = place_of(site, facts.template.source_map)
+            source = facts.template.source_map.text[site.start : site.end]
+            return Cause("branch", site.number, place, source, outcome, branch.outcome, True)
+    return None

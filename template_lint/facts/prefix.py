@@ -23,9 +23,8 @@ class Question(NamedTuple):
     """Two renders of one scenario that share their beginning.
 
     ``earlier`` and ``later`` are message counts. A prompt that the model answers has the generation prompt; a
-    conversation
-    that ends with the assistant has none. So ASSISTANT asks whether the generation prompt is a prefix of the finished
-    turn.
+    conversation that ends with the assistant has none. So ASSISTANT asks whether the generation prompt is a prefix of
+    the finished turn.
     """
 
     scenario: Scenario

@@ -1,5 +1,5 @@
-"""One small tool conversation whose every value is a word that occurs nowhere else: what is in the prompt, and what
-is not.
+"""One small tool conversation whose every value is a word that occurs nowhere else: what is in the prompt, and what is
+not.
 """
 
 from __future__ import annotations
@@ -52,14 +52,16 @@ class ToolProbe(NamedTuple):
 def tool_probe(facts: TemplateFacts, shape: Shape) -> ToolProbe:
     """Render the probe in one shape, with ``tools=`` or, where that does not render, without."""
     messages = [ASK, *shape.apply([CALL]), TOOL_RESULT]
-    tools: list[Any] | None
-    for tools in ([TOOL], None):
-        full = facts.render(messages, tools=tools, generation_prompt=True)
-        if full.text is None:
-            continue
-        bare = facts.render([ASK], tools=tools, generation_prompt=True).text or ""
-        # A result may name its tool too, so the name must be there once more than results and schemas explain.
-        answered = facts.render([*messages[:2]], tools=tools).text
-        named = (answered if answered is not None else full.text).count(CALL_NAME) > bare.count(CALL_NAME)
-        return ToolProbe(None, named, ARGUMENT in full.text, RESULT in full.text, CALL_ID in full.text)
-    return ToolProbe(full)
+    named = any(_names_the_call(facts, messages[:2], tools) for tools in ([TOOL], None))
+    full = facts.render(messages, tools=[TOOL], generation_prompt=True)
+    if full.text is None:
+        full = facts.render(messages, generation_prompt=True)
+    if full.text is None:
+        return ToolProbe(full)
+    return ToolProbe(None, named, ARGUMENT in full.text, RESULT in full.text, CALL_ID in full.text)
+
+
+def _names_the_call(facts: TemplateFacts, answered: list[Any], tools: list[Any] | None) -> bool:
+    """Whether the call adds its name: a schema, or later a result, may name the function too."""
+    with_call, without = facts.render(answered, tools=tools).text, facts.render([ASK], tools=tools).text
+    return with_call is not None and with_call.count(CALL_NAME) > (without or "").count(CALL_NAME)

@@ -1,6 +1,4 @@
-"""What the syntax tree says without rendering: names, attributes, filters, thinking switches. One pass over the
-tree.
-"""
+"""What the syntax tree says without rendering: names, attributes, thinking switches. One pass over the tree."""
 
 from __future__ import annotations
 
@@ -28,9 +26,8 @@ class StaticFacts(NamedTuple):
     """The result of the pass.
 
     ``free`` maps each name that the template reads but never sets to the nodes that read it. ``attributes`` are the
-    names
-    read by ``.x`` or ``['x']``. ``strings`` are all string constants. ``compared`` maps a name to the constants it is
-    compared with.
+    names read by ``.x`` or ``['x']``. ``strings`` are all string constants. ``compared`` maps a name to the constants
+    it is compared with.
     """
 
     free: dict[str, list[nodes.Name]]

@@ -109,9 +109,10 @@ class TemplateFacts:
 
     # Rendering.
 
-    def _context(
+    def context(
         self, messages: Sequence[Any], tools: Sequence[Any] | None, kwargs: Mapping[str, Any], generation_prompt: bool
     ) -> dict[str, Any]:
+        """The variables of any conversation."""
         return make_context(
             messages,
             self.profile,
@@ -121,14 +122,14 @@ class TemplateFacts:
             variables={**self.variables, **kwargs},
         )
 
-    def _scenario_context(self, scenario: Scenario, count: int, generation_prompt: bool) -> dict[str, Any]:
+    def scenario_context(self, scenario: Scenario, count: int, generation_prompt: bool) -> dict[str, Any]:
         """The context of a scenario's first messages. Messages are normalised once each: what a prefix normalises to
         does
         not depend on what follows, and the sandbox lets no template change its data."""
         # Conversations of the user may have any name.
         key = id(scenario.messages) if scenario.own else None, scenario.name
         if key not in self._contexts:
-            self._contexts[key] = self._context(scenario.messages, scenario.tools, scenario.kwargs, False)
+            self._contexts[key] = self.context(scenario.messages, scenario.tools, scenario.kwargs, False)
         whole = self._contexts[key]
         return {**whole, "messages": whole["messages"][:count], "add_generation_prompt": generation_prompt}
 
@@ -172,7 +173,7 @@ class TemplateFacts:
 
     def _render_scenario(self, scenario: Scenario, count: int, generation_prompt: bool) -> Outcome:
         try:
-            context = self._scenario_context(scenario, count, generation_prompt)
+            context = self.scenario_context(scenario, count, generation_prompt)
         except Exception as error:  # what apply_chat_template raises for the user's own messages
             return Outcome(None, type(error).__name__, str(error))
         return self.template.render(context)
@@ -212,9 +213,7 @@ class TemplateFacts:
         return [*base, *switched, *self.conversations]
 
     def _has_effect(self, setting: Mapping[str, Any], scenarios: Sequence[Scenario]) -> bool:
-        """Whether a thinking switch changes any of a few prompts and histories; the default spelled out changes
-        none.
-        """
+        """Whether a thinking switch changes any of a few prompts and histories."""
         for scenario in scenarios:
             if scenario.name in _EFFECT_PROBES:
                 switched = scenario.with_kwargs(setting)
@@ -250,7 +249,7 @@ class TemplateFacts:
         return [question for question in self.questions if question.appended is appended and not question.answered]
 
     def history_of(self, question: Question) -> str | None:
-        """The part of an ASSISTANT question's prompt that is not generation prompt; None where a side did not render."""
+        """An ASSISTANT question's prompt without the generation prompt; None where a side did not render."""
         prompt = question.earlier_outcome.text
         closed = self.render_scenario(question.scenario, question.earlier, False).text
         if prompt is None or closed is None or question.later_outcome.text is None:
@@ -263,8 +262,7 @@ class TemplateFacts:
         """The questions of one kind that fail in text (and that ``counts`` does not excuse), each with its cause.
 
         Divergences with the same text on both sides of the same place are one divergence seen again: the cause is
-        searched
-        for the first.
+        searched for the first.
         """
         found: list[Divergence] = []
         causes: dict[tuple[str, str, str], Cause | None] = {}
@@ -282,7 +280,7 @@ class TemplateFacts:
     def _cause(self, question: Question, earlier: str, later: str) -> Cause | None:
         scenario = question.scenario
         contexts = [
-            self._scenario_context(scenario, count, wants_generation_prompt(scenario, count))
+            self.scenario_context(scenario, count, wants_generation_prompt(scenario, count))
             for count in (question.earlier, question.later)
         ]
         return find_cause(
@@ -295,11 +293,11 @@ class TemplateFacts:
 
     def printed_at(self, scenario: Scenario, count: int, generation_prompt: bool, offset: int) -> Place | None:
         """Where the template prints the character at ``offset`` of this render, or None past its end."""
-        return self._printing_place(self._scenario_context(scenario, count, generation_prompt), offset)
+        return self._printing_place(self.scenario_context(scenario, count, generation_prompt), offset)
 
     def place_in(self, messages: Sequence[Any], offset: int, *, generation_prompt: bool = False) -> Place | None:
         """Where the template prints the character at ``offset`` of any conversation without tools."""
-        return self._printing_place(self._context(messages, None, {}, generation_prompt), offset)
+        return self._printing_place(self.context(messages, None, {}, generation_prompt), offset)
 
     def _printing_place(self, context: Mapping[str, Any], offset: int) -> Place | None:
         _, trace = self.template.trace(context)

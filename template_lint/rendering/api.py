@@ -180,12 +180,10 @@ def render(
     """Render a conversation exactly as ``apply_chat_template(..., tokenize=False)`` of ``transformers`` would.
 
     ``source`` is the template text, ``transformers`` a version such as ``5.24`` (None: the installed one). With
-    ``trace``,
-    ``lines`` and ``branches`` say which template line printed what and how each condition went. Raises RenderError
-    where
-    the template, or apply_chat_template, raises. The template runs in this process, in Jinja's sandbox, unbounded in
-    time:
-    for templates from strangers use ``template_lint.check`` or the command line, which render in a worker.
+    ``trace``, ``lines`` and ``branches`` say which template line printed what and how each condition went. Raises
+    RenderError where the template, or apply_chat_template, raises. The template runs in this process, in Jinja's
+    sandbox, unbounded in time: for templates from strangers use ``template_lint.check`` or the command line, which
+    render in a worker.
     """
     template = ChatTemplate(source, resolve_profile(transformers))
     variables = {**(special_tokens or {}), **template_kwargs}

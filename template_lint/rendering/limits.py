@@ -1,10 +1,8 @@
 """Bounds on one render, inside the process that renders: processor time, memory, output size.
 
 Soft bounds raise RenderStopped in Python code. What does not return to Python (``9**9**9``) is ended by the kernel: a
-second
-timer kills the process, and the worker pool notices. So untrusted templates are rendered in a worker, never in the
-process
-that must survive. Costs two system calls a render.
+second timer kills the process, and the worker pool notices. So untrusted templates are rendered in a worker, never in
+the process that must survive. Costs two system calls a render.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""From generation spans to a mask over tokens, as ``return_assistant_tokens_mask`` of each transformers line makes
-it.
-"""
+"""From generation spans to a token mask, as ``return_assistant_tokens_mask`` of each transformers line makes it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Which transformers version is mirrored, and what that version does differently.
 
-A verdict without a stated profile is not a verdict: the same messages give other prompts under 4.57 and 5.24.
-Features by
-version were read in the released packages.
+A verdict without a stated profile is not a verdict: the same messages give other prompts under 4.57 and 5.24. Features
+by version were read in the released packages.
 """
 
 from __future__ import annotations
@@ -41,9 +40,7 @@ class Profile(NamedTuple):
 
     @property
     def plain_data(self) -> bool:
-        """From 5.23 everything the template sees is rebuilt from plain JSON types, and dict/namespace are
-        restricted.
-        """
+        """From 5.23 all that the template sees is rebuilt from plain JSON types; dict and namespace are restricted."""
         return self.version >= (5, 23)
 
     @property

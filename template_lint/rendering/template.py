@@ -1,6 +1,4 @@
-"""One chat template: parsed once, compiled plain on first render, compiled again with tracing when somebody asks
-why.
-"""
+"""One chat template: parsed once, compiled plain on first render, compiled again with tracing when asked why."""
 
 from __future__ import annotations
 

@@ -22,8 +22,7 @@ class Site(NamedTuple):
     """A traced place of the template: a branch test, or an expression or text that is printed.
 
     ``kind`` is ``if``, ``elif``, ``inline-if``, ``loop-filter`` or ``output``. ``start`` and ``end`` are 0-based
-    offsets of
-    the condition or expression in the normalised source.
+    offsets of the condition or expression in the normalised source.
     """
 
     number: int
@@ -106,6 +105,15 @@ class Trace:
         if isinstance(text, Piece):
             return text
         return Piece((Segment(occurrence, self._order, text),))
+
+    def order_at(self, offset: int) -> int:
+        """Place in the sequence of events of the piece that holds the character at ``offset``; past all at the end."""
+        position = 0
+        for segment in self.segments:
+            position += len(segment.text)
+            if position > offset:
+                return segment.order
+        return self._order + 1
 
     def concat(self, parts: Iterable[str]) -> str:
         """Jinja's ``environment.concat``: join parts, keeping their segments."""

@@ -24,10 +24,10 @@ _SCENARIOS_SHOWN = 3
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold blue"}
 _VERDICT = {
-    "stable": "stable for tool loops",
-    "stable-with-kwargs": "stable for tool loops with {kwargs}",
-    "breaks-on-user": "stable within a tool loop, a later user or system turn rewrites history",
-    "unstable": "unstable for tool loops",
+    "stable": "keeps the prefix in tool loops",
+    "stable-with-kwargs": "keeps the prefix in tool loops with {kwargs}",
+    "breaks-on-user": "keeps the prefix within a tool loop, a later user or system turn rewrites history",
+    "unstable": "breaks the prefix in tool loops",
     "no-tools": "no tool support",
     "unrenderable": "renders no conversation",
 }

@@ -37,10 +37,8 @@ class Rule:
     """One rule. The docstring is its page: a summary line, then what it finds, why it matters, how to fix it.
 
     ``needs`` names what must be there for the question to make sense: ``template`` (one was found), ``syntax`` (it
-    compiles),
-    ``tools`` (it knows tools, or the user insists), ``tokenizer``, ``snapshot`` (the files around the template). A
-    rule whose
-    needs are not met is skipped with the reason.
+    compiles), ``tools`` (it knows tools, or the user insists), ``tokenizer``, ``snapshot`` (the files around the
+    template). A rule whose needs are not met is skipped with the reason.
     """
 
     code: ClassVar[str]

@@ -23,9 +23,9 @@ def prefix_findings(
     remedy: str | None = None,
     counts: Callable[[Question], bool] | None = None,
 ) -> Iterator[Finding]:
-    """One finding per cause for the text divergences of one kind. ``what`` begins the sentence; ``remedy`` replaces the
-    remedy that follows from the cause; ``counts`` may say that a question which fails is another rule's. Raises Skip
-    where no question of this kind could be asked.
+    """One finding per cause for the text divergences of one kind. ``what`` begins the sentence; ``remedy`` replaces
+    the remedy that follows from the cause; ``counts`` may say that a question which fails is another rule's. Raises
+    Skip where no question of this kind could be asked.
     """
     asked = require_answers(facts, appended)
     for group in by_cause(facts.divergences(appended, counts)):

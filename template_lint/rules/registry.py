@@ -44,8 +44,7 @@ def select(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[str]:
     """The codes to run: those selected (all, where nothing is) less those ignored.
 
     Each word is a code, a code prefix (``TL1``) or a name. Raises UsageError for a word that matches no rule, and for
-    one
-    that is both selected and ignored.
+    one that is both selected and ignored.
     """
     selected, ignored = list(select), list(ignore)
     both = sorted({word.upper() for word in selected} & {word.upper() for word in ignored})

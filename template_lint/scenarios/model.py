@@ -10,9 +10,8 @@ class Scenario(NamedTuple):
     """A conversation and where it is cut.
 
     ``cuts`` are message counts in rising order: each pair of neighbours asks whether the render of the first
-    ``cuts[i]``
-    messages is a prefix of the render of the first ``cuts[i + 1]``. ``tools`` is None where ``tools=`` is not given.
-    ``think`` scenarios are repeated for each thinking switch of the template. ``own`` marks the user's own
+    ``cuts[i]`` messages is a prefix of the render of the first ``cuts[i + 1]``. ``tools`` is None where ``tools=`` is
+    not given. ``think`` scenarios are repeated for each thinking switch of the template. ``own`` marks the user's own
     conversations.
     """
 

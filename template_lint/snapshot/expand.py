@@ -18,8 +18,8 @@ def expand_targets(target: Target) -> list[Target]:
 
     A model folder, and anything but a folder, stands for itself. Any other folder stands for every template file
     (``.jinja``, ``.jinja2``, ``.j2``, ``.gguf``) and every model folder beneath it; hidden names, virtual environments
-    and node_modules are skipped and linked folders are not followed.
-    Raises CannotCheckError: ``nothing-matched`` where there is none, ``unreadable`` where a folder cannot be listed.
+    and node_modules are skipped and linked folders are not followed. Raises CannotCheckError: ``nothing-matched``
+    where there is none, ``unreadable`` where a folder cannot be listed.
     """
     if target.kind is not TargetKind.DIRECTORY or target.path is None or is_model_folder(target.path):
         return [target]

@@ -29,8 +29,8 @@ _STOP_KEYS = ("tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tok
 def load_gguf(target: Target, path: Path) -> Snapshot:
     """Templates, special tokens and stop ids of a GGUF file.
 
-    ``tokenizer.chat_template`` is ``default``, ``tokenizer.chat_template.NAME`` is NAME.
-    Raises CannotCheckError (``malformed``, ``unreadable``, ``too-large``).
+    ``tokenizer.chat_template`` is ``default``, ``tokenizer.chat_template.NAME`` is NAME. Raises CannotCheckError
+    (``malformed``, ``unreadable``, ``too-large``).
     """
     metadata = GgufMetadata(path)
     copies = tuple(_templates(metadata, path.as_posix()))

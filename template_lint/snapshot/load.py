@@ -31,9 +31,9 @@ def load_snapshot(
     ``offline`` forbids the network for Hub targets. ``stdin`` is read for ``-`` (default: sys.stdin).
     ``profile_version`` is the (major, minor) of transformers; only the choice between processor files depends on it.
 
-    A target that is looked at but has no template in effect gives a Snapshot whose ``selection_error`` is set.
-    Raises UsageError for a wrong request (a missing file, an unknown file type) and CannotCheckError for what cannot be
-    read (``unreadable``, ``not-utf-8``, ``malformed``, ``too-large``, and what the Hub adds).
+    A target that is looked at but has no template in effect gives a Snapshot whose ``selection_error`` is set. Raises
+    UsageError for a wrong request (a missing file, an unknown file type) and CannotCheckError for what cannot be read
+    (``unreadable``, ``not-utf-8``, ``malformed``, ``too-large``, and what the Hub adds).
     """
     match target.kind:
         case TargetKind.STDIN:

@@ -15,9 +15,9 @@ class TemplateCopy(NamedTuple):
     ``name`` is the name transformers gives it (``default``, ``tool_use``, ...). ``file`` is relative to the snapshot
     for a folder or a Hub revision, the path as the user wrote it for a single file, ``-`` for standard input;
     ``pointer`` is a JSON pointer into that file for an embedded template (``/chat_template``), the metadata key for
-    GGUF, None for a text file.
-    ``source`` is exactly the string that transformers hands to Jinja (CRLF -> LF in text files, BOM kept).
-    ``loader`` says who reads it: ``tokenizer`` (a processor reads text files too) or ``processor`` (only a processor).
+    GGUF, None for a text file. ``source`` is exactly the string that transformers hands to Jinja (CRLF -> LF in text
+    files, BOM kept). ``loader`` says who reads it: ``tokenizer`` (a processor reads text files too) or ``processor``
+    (only a processor).
     """
 
     name: str
@@ -47,10 +47,9 @@ class Snapshot(NamedTuple):
     effect or not (TL003 compares them). ``selection_error`` says why transformers would find no template (TL001).
     ``config`` is the parsed tokenizer_config.json ({} where there is none); ``special_tokens_map_json`` and
     ``model_config`` (config.json) likewise. For GGUF, ``config`` holds the named special tokens of the metadata.
-    ``stop_ids`` are the eos ids of generation_config.json, or of config.json where that file is missing.
-    ``files`` maps relative path -> sha256 hex digest; empty for GGUF, whose weights are never read.
-    ``revision`` is a 40-hex commit for Hub snapshots.
-    ``tokenizer_missing`` says why ``tokenizer`` is None.
+    ``stop_ids`` are the eos ids of generation_config.json, or of config.json where that file is missing. ``files``
+    maps relative path -> sha256 hex digest; empty for GGUF, whose weights are never read. ``revision`` is a 40-hex
+    commit for Hub snapshots. ``tokenizer_missing`` says why ``tokenizer`` is None.
     """
 
     target: Target

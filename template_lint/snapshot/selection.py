@@ -27,9 +27,9 @@ FIRST_5 = (5, 0)
 def embedded_templates(document: Mapping[str, Any], file: str, loader: str) -> list[TemplateCopy]:
     """Every template under the ``chat_template`` key of a parsed JSON file, in file order.
 
-    The value may be a string, an object of name -> source, or (tokenizers only) an array of {name, template}; with
-    two entries of one name both are returned and the later one is in effect. Missing and null give none.
-    Raises CannotCheckError (``malformed``, ``too-large``) for anything else.
+    The value may be a string, an object of name -> source, or (tokenizers only) an array of {name, template}; with two
+    entries of one name both are returned and the later one is in effect. Missing and null give none. Raises
+    CannotCheckError (``malformed``, ``too-large``) for anything else.
     """
     value = document.get("chat_template")
     entries: list[tuple[Any, Any, str]]
@@ -72,8 +72,8 @@ def select_tokenizer(copies: Iterable[TemplateCopy]) -> tuple[TemplateCopy, ...]
 def select_processor(copies: Iterable[TemplateCopy], profile_version: tuple[int, int]) -> tuple[TemplateCopy, ...]:
     """The templates a processor has after loading; it never reads tokenizer_config.json.
 
-    chat_template.json replaces chat_template.jinja; processor_config.json replaces both from 5.0 and gives way in 4.57.
-    Raises TemplateSelectionError where the processor cannot be loaded.
+    chat_template.json replaces chat_template.jinja; processor_config.json replaces both from 5.0 and gives way in
+    4.57. Raises TemplateSelectionError where the processor cannot be loaded.
     """
     copies = tuple(copies)
     root, extra = _text_files(copies)
@@ -92,8 +92,8 @@ def select_processor(copies: Iterable[TemplateCopy], profile_version: tuple[int,
 def pick(templates: Sequence[TemplateCopy], tools_given: bool) -> TemplateCopy:
     """The template used when no name is asked for: ``tool_use`` where tools are given and it exists, else ``default``.
 
-    ``tools_given`` is True for any list, also an empty one. Processors never take ``tool_use`` by themselves.
-    Raises TemplateSelectionError where transformers raises ValueError.
+    ``tools_given`` is True for any list, also an empty one. Processors never take ``tool_use`` by themselves. Raises
+    TemplateSelectionError where transformers raises ValueError.
     """
     by_name = {template.name: template for template in templates}
     if tools_given and "tool_use" in by_name and by_name["tool_use"].loader == "tokenizer":

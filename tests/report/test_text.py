@@ -52,7 +52,7 @@ def test_colours_change_nothing_but_colour() -> None:
 
 def test_clean_template_says_so_in_two_lines() -> None:
     assert printed(report(file_target(template_report()))) == (
-        "ok   chat_template.jinja  stable for tool loops: no findings (transformers 5.24)\n"
+        "ok   chat_template.jinja  keeps the prefix in tool loops: no findings (transformers 5.24)\n"
         "\n"
         "checked 1 template: no findings (transformers 5.24)\n"
     )
@@ -61,7 +61,7 @@ def test_clean_template_says_so_in_two_lines() -> None:
 def test_verdict_names_kwargs_and_training_template() -> None:
     verdict = Verdict(tito="stable-with-kwargs", kwargs={"keep": True}, patch="qwen3_training.jinja")
     output = printed(report(file_target(template_report(verdict=verdict))))
-    assert "stable for tool loops with keep=true" in output
+    assert "keeps the prefix in tool loops with keep=true" in output
     assert "qwen3_training.jinja" in output
 
 

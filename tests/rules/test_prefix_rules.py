@@ -128,10 +128,12 @@ def test_system_turn_prefix_is_skipped_where_the_template_refuses() -> None:
     assert skip_reason("TL105", source) == "no system scenario renders: TemplateError: no system"
 
 
-def test_delta_depends_on_history_points_at_what_is_printed() -> None:
+def test_delta_depends_on_history_points_at_the_condition() -> None:
     source = STABLE.replace("{{- '<|' + message.role", "{{- '<round>' if loop.index > 4 }}{{- '<|' + message.role")
     [finding] = check_rule("TL106", source)
-    assert excerpt(source, finding) == "'<round>' if loop.index > 4"
+    assert excerpt(source, finding) == "loop.index > 4"
+    cause = finding.evidence["cause"]
+    assert (cause["outcome_earlier"], cause["outcome_later"], cause["proven"]) == (False, True, True)
     assert finding.evidence["delta_real"].startswith("<round><|tool|>")
     assert finding.evidence["delta_dummy"].startswith("<|tool|>")
 

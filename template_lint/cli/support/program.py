@@ -101,11 +101,9 @@ def _print_version(ctx: click.Context, _option: click.Parameter, value: bool) ->
 def program(context: click.Context, debug: bool) -> None:
     """Lint chat templates: does appending a message change how earlier messages were rendered?
 
-    \b
-    template-lint check examples/             lint template files and model folders
-    template-lint check Qwen/Qwen3-8B         lint a model on the Hub
-    template-lint render chat_template.jinja  show a conversation as the model reads it
-    template-lint explain TL101               say what a rule means and how to fix it
+    \b template-lint check examples/             lint template files and model folders template-lint check
+    Qwen/Qwen3-8B         lint a model on the Hub template-lint render chat_template.jinja  show a conversation as the
+    model reads it template-lint explain TL101               say what a rule means and how to fix it
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)

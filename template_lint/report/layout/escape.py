@@ -13,9 +13,9 @@ _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe00-\ufe0
 def visible(text: str, *, backslash: bool = False, keep: str = "") -> str:
     r"""Return ``text`` with whatever is not plainly visible written as an escape (``\n``, ``\x1b``, ``\u200b``).
 
-    Covers control, format (bidirectional, zero-width), surrogate, private-use and unassigned characters and every space
-    but U+0020. ``backslash`` also doubles ``\``, so that the result tells a line feed from the two characters ``\n``.
-    Characters in ``keep`` stay as they are.
+    Covers control, format (bidirectional, zero-width), surrogate, private-use and unassigned characters and every
+    space but U+0020. ``backslash`` also doubles ``\``, so that the result tells a line feed from the two characters
+    ``\n``. Characters in ``keep`` stay as they are.
     """
     if text.isprintable() and not (backslash and "\\" in text) and _INVISIBLE.search(text) is None:
         return text

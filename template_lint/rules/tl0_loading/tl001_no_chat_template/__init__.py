@@ -12,16 +12,14 @@ from template_lint.rules.base import Rule
 class NoChatTemplate(Rule):
     """The target has no chat template, or transformers would not find it.
 
-    What: the files hold no chat template, or selection fails. A repository with only a ``tool_use`` template raises
-    as soon
-    as ``apply_chat_template`` is called without tools, because any file in ``additional_chat_templates/`` replaces the
-    template in tokenizer_config.json.
+    What: the files hold no chat template, or selection fails. A repository with only a ``tool_use`` template raises as
+    soon as ``apply_chat_template`` is called without tools, because any file in ``additional_chat_templates/``
+    replaces the template in tokenizer_config.json.
 
     Why it matters: training or serving stops at the first conversation, or silently uses some other template.
 
     How to fix: add ``chat_template.jinja`` to the repository (it wins over tokenizer_config.json), or a ``default``
-    beside
-    the named templates.
+    beside the named templates.
     """
 
     code = "TL001"

@@ -14,8 +14,7 @@ class TemplateSyntax(Rule):
     """The template does not compile.
 
     What: Jinja, or Python for the code that Jinja makes of it, refuses the source: an unclosed tag, an unknown tag, a
-    filter
-    that does not exist, ``{% break %}`` inside ``{% generation %}``.
+    filter that does not exist, ``{% break %}`` inside ``{% generation %}``.
 
     Why it matters: every call of ``apply_chat_template`` raises.
 

@@ -22,12 +22,11 @@ class UnknownName(Rule):
     """The template uses a name that ``apply_chat_template`` does not supply.
 
     What: a filter, a test, a function or a method that is not there (``fromjson``, ``dict.from_keys``), often on a
-    branch
-    that is rarely taken; or a variable that nobody supplies, read without ``is defined``, ``default`` or a condition.
+    branch that is rarely taken; or a variable that nobody supplies, read without ``is defined``, ``default`` or a
+    condition.
 
     Why it matters: the rare branch raises in the middle of a run; an undefined variable prints nothing, or raises as
-    soon as
-    something is done with it.
+    soon as something is done with it.
 
     How to fix: use what is there (``tojson``, ``is mapping``, ``.items()``), and guard every extra variable.
     """

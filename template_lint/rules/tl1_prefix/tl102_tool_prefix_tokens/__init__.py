@@ -16,8 +16,8 @@ class ToolPrefixTokens(Rule):
     """The text before a tool result is kept, its token ids are not.
 
     What: where TL101 holds, both texts are tokenised. The ids of the earlier one must be a prefix of the ids of the
-    later
-    one. They are not when a token reaches across the border, for example a newline that merges with the next one.
+    later one. They are not when a token reaches across the border, for example a newline that merges with the next
+    one.
 
     Why it matters: the buffer of sampled ids no longer matches a render of the conversation, though the texts look
     alike.

@@ -22,9 +22,8 @@ class GenerationPromptPrefix(Rule):
     """The generation prompt is not a prefix of the finished turn.
 
     What: the prompt that asks for a reply is rendered, then the conversation with the reply. The first must be a
-    prefix of
-    the second, in every thinking mode; with a tokenizer the ids are held to the same, with replies that begin with a
-    newline, a space, a digit and a CJK character.
+    prefix of the second, in every thinking mode; with a tokenizer the ids are held to the same, with replies that
+    begin with a newline, a space, a digit and a CJK character.
 
     Why it matters: training on finished conversations then shows the model another start of the turn than it is given
     when it samples, and a loss mask computed from renders starts at the wrong token.

@@ -14,12 +14,11 @@ from template_lint.rules.divergence import prefix_findings
 class UserTurnPrefix(Rule):
     """Appending a user turn rewrites history.
 
-    What: a finished exchange is rendered, then the same exchange with the next user message. Many reasoning models drop
-    their earlier thinking there, on purpose.
+    What: a finished exchange is rendered, then the same exchange with the next user message. Many reasoning models
+    drop their earlier thinking there, on purpose.
 
     Why it matters: within one tool loop nothing breaks, but a buffer that grows over several user turns no longer
-    equals
-    what the model would be shown. Each user turn must then start a new training row.
+    equals what the model would be shown. Each user turn must then start a new training row.
 
     How to fix: set the template kwarg that the finding names, if there is one; or cut trajectories at user turns.
     """

@@ -14,10 +14,11 @@ from template_lint.rules.divergence import prefix_findings
 class SystemTurnPrefix(Rule):
     """A later system message is hoisted to the front, or rewrites earlier text.
 
-    What: a system message (with a user message after it) is appended to a finished exchange. Templates that collect all
-    system messages at the top change what was rendered before.
+    What: a system message (with a user message after it) is appended to a finished exchange. Templates that collect
+    all system messages at the top change what was rendered before.
 
-    Why it matters: an agent framework that injects reminders as system messages invalidates the whole buffer with each.
+    Why it matters: an agent framework that injects reminders as system messages invalidates the whole buffer with
+    each.
 
     How to fix: render a system message where it stands, or refuse one that is not first; send reminders as user text.
     """

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.delta import DeltaDifference, delta_differences
+from template_lint.facts.delta import DeltaDifference, delta_cause, delta_differences
 from template_lint.facts.prefix import wants_generation_prompt
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule, Skip
-from template_lint.rules.wording import around, listed, shorten, word_start
+from template_lint.rules.divergence import cause_evidence
+from template_lint.rules.wording import around, code, listed, shorten, word_start
 
 
 class DeltaDependsOnHistory(Rule):
     """The text that a tool result adds depends on the conversation before it.
 
     What: the delta (render with the tool result minus render without) is taken from a dummy conversation of one user
-    message and one call, and from the real one: in the second and third round, after a user turn, with ``tools=``. Both
-    prefixes hold, and still the deltas differ.
+    message and one call, and from the real one: in the second and third round, after a user turn, with ``tools=``.
+    Both prefixes hold, and still the deltas differ.
 
     Why it matters: token-in-token-out loops compute the delta on the dummy. The buffer then holds other ids than the
     model is served with, from the second round on, and nothing fails.
@@ -44,9 +45,14 @@ class DeltaDependsOnHistory(Rule):
             yield self._finding(facts, place, group, compared)
 
     def _finding(
-        self, facts: TemplateFacts, place: Place | None, group: list[DeltaDifference], compared: int
+        self, facts: TemplateFacts, printed: Place | None, group: list[DeltaDifference], compared: int
     ) -> Finding:
         first = group[0]
+        cause = delta_cause(facts, first)
+        because = ""
+        if cause is not None:
+            outcomes = f"{str(cause.outcome_later).lower()} there and {str(cause.outcome_earlier).lower()} on the dummy"
+            because = f", because {code(cause.source)} on line {cause.place.line} is {outcomes}"
         names = list(dict.fromkeys(difference.question.scenario.name for difference in group))
         real_excerpt, at = around(first.real, first.at)
         dummy_excerpt, _ = around(first.dummy, first.at)
@@ -54,9 +60,9 @@ class DeltaDependsOnHistory(Rule):
         return self.finding(
             facts,
             f"the delta of a tool result depends on history: on the dummy it has {shorten(first.dummy[start:], 28)}, "
-            f"in {listed(names, 2)} {shorten(first.real[start:], 28)} ({len(group)} of {compared} deltas)",
+            f"in {listed(names, 2)} {shorten(first.real[start:], 28)}{because} ({len(group)} of {compared} deltas)",
             remedy="Open and close turns by the neighbouring message only, not by a flag that an earlier message set.",
-            place=place,
+            place=cause.place if cause else printed,
             scenario=names[0],
             evidence={
                 "earlier": dummy_excerpt,
@@ -66,7 +72,7 @@ class DeltaDependsOnHistory(Rule):
                 "delta_dummy": first.dummy,
                 "delta_real": first.real,
                 "scenarios": names,
-                "cause": None,
+                "cause": cause_evidence(cause),
             },
         )
 

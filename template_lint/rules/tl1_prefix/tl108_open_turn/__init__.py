@@ -30,8 +30,8 @@ class OpenTurn(Rule):
     """``add_generation_prompt`` leaves no open assistant turn, or one is open although it is off.
 
     What: a conversation that ends with a user message, and one that ends with a tool result, are rendered with and
-    without the generation prompt and compared with the finished turn. Templates whose prompt ends right where the reply
-    begins need no generation prompt and are fine.
+    without the generation prompt and compared with the finished turn. Templates whose prompt ends right where the
+    reply begins need no generation prompt and are fine.
 
     Why it matters: without the header the model first has to write it, and those tokens are scored; with a header that
     is always there, every finished conversation ends in the middle of a turn.

@@ -17,13 +17,12 @@ _PARTIAL = "High water is"
 class ContinueFinalMessage(Rule):
     """``continue_final_message`` does not continue what the generation prompt began.
 
-    What: with ``continue_final_message=True`` the render of a begun reply must be the generation prompt followed by the
-    begun text. Where the generation prompt is no prefix of a finished turn anyway, TL103 says so and this rule is
+    What: with ``continue_final_message=True`` the render of a begun reply must be the generation prompt followed by
+    the begun text. Where the generation prompt is no prefix of a finished turn anyway, TL103 says so and this rule is
     skipped.
 
     Why it matters: prefilling, and resuming a rollout that was cut off, then shows the model another context than the
-    one
-    it sampled from.
+    one it sampled from.
 
     How to fix: print the content of the last message as it is, without trimming, directly after the header.
     """

@@ -12,9 +12,8 @@ from template_lint.rules.base import Rule
 class NoToolSupport(Rule):
     """The template reads neither ``tools`` nor ``tool_calls``.
 
-    What: no part of the template mentions tools. The tool rules are skipped; with ``--require tools`` this is an
-    error and
-    they are asked all the same.
+    What: no part of the template mentions tools. The tool rules are skipped; with ``--require tools`` this is an error
+    and they are asked all the same.
 
     Why it matters: tool schemas and calls passed to this template vanish without a word.
 

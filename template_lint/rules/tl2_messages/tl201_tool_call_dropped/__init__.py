@@ -13,12 +13,11 @@ from template_lint.rules.base import Rule, Skip
 class ToolCallDropped(Rule):
     """A tool call in history is not in the prompt, although its result is.
 
-    What: a call with a name and an argument that occur nowhere else is rendered together with its result. The result is
-    in the prompt; the name, or the argument, is not.
+    What: a call with a name and an argument that occur nowhere else is rendered together with its result. The result
+    is in the prompt; the name, or the argument, is not.
 
     Why it matters: the model reads an answer to a question it never asked. Prefix checks pass on such a template,
-    because
-    nothing that is not printed can change.
+    because nothing that is not printed can change.
 
     How to fix: render ``message.tool_calls`` in the assistant branch, in the format the model was trained on.
     """

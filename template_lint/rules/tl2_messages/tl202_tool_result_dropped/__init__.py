@@ -14,8 +14,7 @@ class ToolResultDropped(Rule):
     """A tool message is neither rendered nor refused.
 
     What: a tool result with content that occurs nowhere else is appended to a call. The prompt does not contain it,
-    and the
-    template does not raise.
+    and the template does not raise.
 
     Why it matters: the model never sees what the tool returned; the rollout goes on as if it had.
 

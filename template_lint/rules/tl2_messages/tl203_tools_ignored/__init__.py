@@ -14,8 +14,7 @@ class ToolsIgnored(Rule):
     """Tool schemas are given, and the prompt does not name them.
 
     What: ``tools=`` holds a schema with a name that occurs nowhere else. It is not in the prompt, with or without a
-    system
-    message, and nothing is raised.
+    system message, and nothing is raised.
 
     Why it matters: the model is asked to call tools it has never heard of.
 

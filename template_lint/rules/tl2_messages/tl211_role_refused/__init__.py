@@ -14,8 +14,7 @@ class RoleRefused(Rule):
     """The template refuses a role or an order of roles with ``raise_exception``.
 
     What: a system message, a developer message, a later system message, a tool result, two user messages in a row. A
-    clear
-    refusal is a documented limit of the model.
+    clear refusal is a documented limit of the model.
 
     Why it matters: an agent framework must know it before the run; here it also says which scenarios could not be
     asked.

@@ -18,12 +18,11 @@ class ResourceBlowUp(Rule):
     What: every render is bounded in processor time, memory and output; one that reaches a bound is stopped. Plain
     conversations of 4, 8 and 16 exchanges are rendered too: their prompts must grow in step.
 
-    Why it matters: a template comes from strangers and runs in your server. A few dozen characters are enough to keep a
-    core busy for days or to fill the memory.
+    Why it matters: a template comes from strangers and runs in your server. A few dozen characters are enough to keep
+    a core busy for days or to fill the memory.
 
     How to fix: do not use the template. If it is yours: loop over the messages once, and never over ``range`` of a
-    number
-    that is not small.
+    number that is not small.
     """
 
     code = "TL508"
