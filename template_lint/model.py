@@ -66,11 +66,17 @@ class Skipped(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The one-word answer for agentic RL loops; DESIGN.md lists the words."""
+    """The one-word answer for agentic RL loops.
+
+    ``tito`` is ``stable``, ``stable-with-kwargs`` (once ``kwargs`` are set), ``breaks-on-user``, ``unstable``, ``no-tools``
+    or ``unrenderable``. ``appended`` says per kind of appended message (``tool``, ``user``, ``system``) whether it keeps
+    the prefix: ``stable``, ``unstable`` or ``unrenderable``. ``patch`` names the training template to use.
+    """
 
     tito: str
     kwargs: dict[str, Any] = {}
     patch: str | None = None
+    appended: dict[str, str] = {}
 
 
 class TemplateReport(NamedTuple):

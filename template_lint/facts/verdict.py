@@ -18,6 +18,21 @@ _HISTORY = (Appended.USER, Appended.SYSTEM)
 
 def verdict_of(facts: TemplateFacts) -> Verdict:
     """One of DESIGN.md's words, over all rounds and thinking modes, in text and (with a tokenizer) in ids."""
+    return _overall(facts)._replace(appended=appended_verdicts(facts))
+
+
+def appended_verdicts(facts: TemplateFacts) -> dict[str, str]:
+    """``stable``, ``unstable`` or ``unrenderable`` for each kind of message that a loop may append."""
+    words = {}
+    for kind in (Appended.TOOL, *_HISTORY):
+        if not facts.answered(kind):
+            words[kind.value] = "unrenderable"
+        else:
+            words[kind.value] = "unstable" if _breaks(facts, facts.questions, (kind,)) else "stable"
+    return words
+
+
+def _overall(facts: TemplateFacts) -> Verdict:
     if not any(question.answered for question in facts.questions):
         return Verdict(tito="unrenderable")
     if not facts.static.reads_tools:

@@ -73,7 +73,12 @@ def _template(template: TemplateReport) -> dict[str, Any]:
         "pointer": template.pointer,
         "sha256": template.sha256,
         "prompt_fingerprint": template.prompt_fingerprint,
-        "verdict": {"tito": verdict.tito, "kwargs": _sorted(verdict.kwargs), "patch": verdict.patch},
+        "verdict": {
+            "tito": verdict.tito,
+            "kwargs": _sorted(verdict.kwargs),
+            "patch": verdict.patch,
+            "appended": _sorted(verdict.appended),
+        },
         "capabilities": _sorted(template.capabilities),
         "findings": [_finding(finding) for finding in template.findings],
         "skipped": [{"rule": skipped.rule, "reason": skipped.reason} for skipped in template.skipped],
