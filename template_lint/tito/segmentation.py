@@ -16,7 +16,7 @@ from template_lint.tokenization import Tokenization
 # Drawing at random would miss some of a few, so up to this many times ``count`` are listed and then chosen from.
 _FEW = 4
 # Rounds of drawing what is still missing.
-_ROUNDS = 6
+_ROUNDS = 40
 
 
 def bytes_of(tokenization: Tokenization, token_id: int) -> bytes | None:
@@ -34,8 +34,8 @@ def alternatives(tokenization: Tokenization, ids: Sequence[int], *, seed: int, c
     Special and other added tokens (but those of white space) stay where they are and are never produced. Pieces are
     taken across would-be merges and down to single bytes. Of every four, one re-splits the text at one place, one at a
     few, one at many, and one is made of shortest pieces (single bytes where the vocabulary has them) or re-splits one
-    place more. Fewer are returned only where fewer exist, or where most of them read as another text. The same arguments
-    give the same answer on every machine. Raises CannotCheckError as bytes_of() does.
+    place more. Fewer are returned where fewer exist (or, with luck against it, where drawing finds no more). The same
+    arguments give the same answer on every machine. Raises CannotCheckError as bytes_of() does.
     """
     own = list(ids)
     few = _FEW * count + 1
@@ -49,6 +49,8 @@ def alternatives(tokenization: Tokenization, ids: Sequence[int], *, seed: int, c
     found: list[list[int]] = []
     drawn = 0
     for _ in range(_ROUNDS):
+        if len(found) == count:
+            break
         batch = []
         for _ in range(count - len(found)):
             candidate = lattice.draw(random, drawn)
