@@ -21,11 +21,12 @@ from template_lint.tito.simulate import Script, Step, play
 
 PPO_CLIP = 0.2
 _MOST_EXAMPLES = 5
+_MOST_TOKENS = 8
 _Window = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class Example(NamedTuple):
-    """Sampled tokens and what the same text is re-encoded to; ``times`` buffers drift there first."""
+    """Sampled tokens and what the same text is re-encoded to (the first few); ``times`` buffers drift there first."""
 
     sampled: list[int]
     reencoded: list[int]
@@ -146,7 +147,9 @@ class _Tally:
             self._worst = rank, window
 
     def _window(self, ids: Sequence[int], other: Sequence[int], first: int) -> _Window:
-        """The tokens of both from their first difference until both have said the same bytes."""
+        """The tokens of both from their first difference until both have said the same bytes; the first few of
+        them.
+        """
         end = other_end = first
         said = other_said = b""
         while end < len(ids) or other_end < len(other):
@@ -158,7 +161,8 @@ class _Tally:
                 other_end += 1
             if said == other_said and other_end > first:
                 break
-        return tuple(ids[first:end]), tuple(other[first:other_end])
+        last = first + _MOST_TOKENS
+        return tuple(ids[first : min(end, last)]), tuple(other[first : min(other_end, last)])
 
     def _compare_texts(self, script: Script, buffers: Sequence[Buffer]) -> None:
         """decode(buffer) is the full render, whatever the segmentation; only where the canonical buffer is right."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -197,10 +198,8 @@ class TransformersEngine:
                 )
                 return Outcome(check_output(text))
         except (Exception, RenderStopped) as error:
-            line = getattr(error, "lineno", None)
-            return Outcome(
-                None, type(error).__name__, str(error), line, refused=type(error).__name__ == "TemplateError"
-            )
+            name = type(error).__name__
+            return Outcome(None, name, str(error), _template_line(error), refused=name == "TemplateError")
 
     def render(
         self,
@@ -271,6 +270,12 @@ class TransformersFacts(TemplateFacts):
         super().__init__(source, profile, tokenization=lambda: engine.tokenization, **arguments)
         self.engine = engine
 
+    @cached_property
+    def compile_error(self) -> Outcome | None:
+        """Why the installed transformers cannot compile the template, or None."""
+        outcome = self.render([{"role": "user", "content": "Hello"}], generation_prompt=True)
+        return outcome if outcome.error in ("TemplateSyntaxError", "TemplateAssertionError") else None
+
     def render(
         self,
         messages: Sequence[Any],
@@ -337,6 +342,17 @@ def _text(outcome: Outcome) -> str:
     if outcome.text is None:
         raise RenderError(outcome)
     return outcome.text
+
+
+def _template_line(error: BaseException) -> int | None:
+    """The template line of an exception: Jinja makes its frames look as if the template were the program."""
+    line = getattr(error, "lineno", None)
+    frame = error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename in ("<template>", "<unknown>"):
+            line = frame.tb_lineno
+        frame = frame.tb_next
+    return line
 
 
 def _special_ids(tokenizer: Any) -> frozenset[int]:

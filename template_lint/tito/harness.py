@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from template_lint.errors import CannotCheckError, TemplateSelectionError, UsageError
 from template_lint.facts import TemplateFacts
-from template_lint.facts.prefix import Appended
 from template_lint.facts.verdict import verdict_of
 from template_lint.model import Verdict
 from template_lint.rendering.limits import trusted_memory
@@ -20,7 +19,7 @@ from template_lint.scenarios.model import Scenario
 from template_lint.snapshot.load import load_snapshot
 from template_lint.snapshot.model import Snapshot, TemplateCopy
 from template_lint.snapshot.special_tokens import special_tokens
-from template_lint.target import parse_target
+from template_lint.target import Target, parse_target
 from template_lint.tito.checks import run_checks
 from template_lint.tito.drift_report import DriftSummary, RatioSummary, drift_report
 from template_lint.tito.engines import Engine, MirrorEngine, TransformersFacts, load_transformers
@@ -30,7 +29,6 @@ from template_lint.workers import Died, Failed, run_jobs
 
 SCHEMA_VERSION = 1
 ENGINES = ("mirror", "transformers")
-KINDS = (Appended.TOOL, Appended.USER, Appended.SYSTEM)
 
 
 class TitoOptions(NamedTuple):
@@ -49,8 +47,8 @@ class TitoOptions(NamedTuple):
 class TemplateTito(NamedTuple):
     """What was found out about one template.
 
-    ``verdict`` is DESIGN.md's word for the template, ``appended`` one for each kind of appended message (``tool``,
-    ``user``, ``system``). ``played`` conversations of ``conversations`` have a sampled turn. ``problem`` says why
+    ``verdict`` is DESIGN.md's word for the template by its renders, ``appended`` one for each kind of appended message
+    (``tool``, ``user``, ``system``) by its buffers too. ``played`` conversations of ``conversations`` have a sampled turn. ``problem`` says why
     nothing could be checked; then the rest is empty.
     """
 
@@ -71,6 +69,28 @@ class TemplateTito(NamedTuple):
         if self.problem is not None or not self.played:
             return None
         return all(check.status is not Status.FAIL for check in self.checks)
+
+    @property
+    def answer(self) -> str:
+        """One sentence: will the buffer be exactly right with this template and tokenizer?"""
+        if self.sound is None:
+            return f"Not known: {self.problem}."
+        if not self.sound:
+            bad = [check for check in self.checks if check.status is Status.FAIL]
+            rules = ", ".join(dict.fromkeys(check.rule or check.name for check in bad))
+            return f"No: the buffer will not be what the template renders ({rules})."
+        right = [kind for kind, word in self.appended.items() if word.startswith("stable")]
+        wrong = [kind for kind, word in self.appended.items() if word == "unstable"]
+        text = f"Yes: the buffer is exactly right after {_listed(right)} messages"
+        if self.verdict.kwargs:
+            text += f" with {', '.join(f'{key}={value!r}' for key, value in self.verdict.kwargs.items())}"
+        if self.appended["tool"] == "no-tools":
+            text += "; the template knows no tools"
+        return f"{text}; a {_listed(wrong, 'or')} message rewrites history." if wrong else f"{text}."
+
+
+def _listed(words: Sequence[str], joint: str = "and") -> str:
+    return f" {joint} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]])) or "no"
 
 
 class TitoReport(NamedTuple):
@@ -104,7 +124,7 @@ class _Job(NamedTuple):
     options: TitoOptions
 
 
-def run(target: str, options: TitoOptions = TitoOptions(), **changes: Any) -> TitoReport:  # noqa: B008  (immutable)
+def run(target: str | Target, options: TitoOptions = TitoOptions(), **changes: Any) -> TitoReport:  # noqa: B008  (immutable)
     """Play and check every template of a target; ``changes`` are fields of TitoOptions.
 
     Templates run in a worker, bounded in time and memory. The report is the same for the same files, options and
@@ -113,21 +133,22 @@ def run(target: str, options: TitoOptions = TitoOptions(), **changes: Any) -> Ti
     """
     options = options._replace(**changes)
     profile = _profile(options)
-    snapshot = load_snapshot(parse_target(target), offline=options.offline, profile_version=profile.version)
+    parsed = target if isinstance(target, Target) else parse_target(target)
+    snapshot = load_snapshot(parsed, offline=options.offline, profile_version=profile.version)
     if not snapshot.templates:
         reason = snapshot.selection_error or "it has no chat template"
-        raise TemplateSelectionError(f"{target}: {reason}. Name a target with a chat template.")
+        raise TemplateSelectionError(f"{parsed.text}: {reason}. Name a target with a chat template.")
     donor = snapshot
     if options.tokenizer is not None:
         donor = load_snapshot(parse_target(options.tokenizer), offline=options.offline, profile_version=profile.version)
     if donor.tokenizer is None:
         reason = donor.tokenizer_missing or "it has no tokenizer"
-        raise CannotCheckError(f"{target}: {reason}. Give --tokenizer TARGET.", kind="no-tokenizer")
+        raise CannotCheckError(f"{parsed.text}: {reason}. Give --tokenizer TARGET.", kind="no-tokenizer")
     variables = special_tokens(snapshot, profile.version) or special_tokens(donor, profile.version)
     conversations = _conversations(options)
     jobs = [_Job(copy, snapshot, donor, profile, variables, conversations, options) for copy in snapshot.templates]
     return TitoReport(
-        target=target,
+        target=parsed.text,
         repo=snapshot.repo,
         revision=snapshot.revision,
         engine=options.engine,
@@ -195,7 +216,6 @@ def examine(job: _Job) -> TemplateTito:
     rollouts = prepare(engine, scripts, tools_matter=facts.static.reads_tools)
     checks = run_checks(rollouts)
     verdict = verdict_of(facts)
-    appended = {kind.value: _verdict_of_kind(facts, kind, verdict, scripts, checks) for kind in KINDS}
     with trusted_memory():  # what follows runs no template
         options = job.options
         drift, ratio, texts = drift_report(engine, scripts, seed=options.seed, segmentations=options.segmentations)
@@ -204,7 +224,7 @@ def examine(job: _Job) -> TemplateTito:
         name=job.copy.name,
         file=job.copy.file or None,
         verdict=verdict,
-        appended=appended,
+        appended=_appended(verdict, checks),
         conversations=len(scripts),
         played=played,
         checks=[*checks, texts],
@@ -261,26 +281,18 @@ def _chosen(scenarios: Sequence[Scenario], names: Sequence[str]) -> list[Scenari
     return chosen
 
 
-def _verdict_of_kind(
-    facts: TemplateFacts, kind: Appended, verdict: Verdict, scripts: Sequence[Script], checks: Sequence[Check]
-) -> str:
-    """DESIGN.md's word for one kind of appended message, over all rounds and thinking modes.
-
-    In text and ids by the prefix questions, and by the buffers that were played.
-    """
-    if kind is Appended.TOOL and verdict.tito in ("no-tools", "unrenderable"):
-        return verdict.tito
-    questions = facts.answered(kind)
-    check = next(check for check in checks if check.name == f"buffer-after-{kind.value}")
-    if not questions and check.status is Status.SKIPPED:
-        return "unrenderable"
-    holds = all(question.holds and facts.token_divergence(question) is None for question in questions)
-    rewritten = kind is Appended.USER and any(step.rewrites for script in scripts for step in script.steps)
-    if holds and not rewritten and check.status in (Status.PASS, Status.SKIPPED):
-        return "stable"
-    if verdict.tito == "stable-with-kwargs":
-        return "stable-with-kwargs"
-    return "breaks-on-user" if kind is not Appended.TOOL else "unstable"
+def _appended(verdict: Verdict, checks: Sequence[Check]) -> dict[str, str]:
+    """The verdict's word for each kind of appended message, where the buffers that were played bear it out."""
+    words = dict(verdict.appended)
+    if verdict.tito == "no-tools":
+        words["tool"] = "no-tools"
+    for kind in words:
+        check = next(check for check in checks if check.name == f"buffer-after-{kind}")
+        if check.status in (Status.FAIL, Status.WARN):
+            words[kind] = "unstable"
+        if words[kind] == "unstable" and verdict.tito == "stable-with-kwargs":
+            words[kind] = verdict.tito
+    return words
 
 
 def _why_nothing(scripts: Sequence[Script]) -> str:
@@ -289,9 +301,8 @@ def _why_nothing(scripts: Sequence[Script]) -> str:
 
 
 def as_json(report: TitoReport) -> dict[str, Any]:
-    """The report as plain data; keys are only ever added."""
+    """The report as plain data, version SCHEMA_VERSION: keys are only ever added."""
     return {
-        "schema_version": SCHEMA_VERSION,
         **report._asdict(),
         "sound": report.sound,
         "templates": [_template_json(template) for template in report.templates],
@@ -302,6 +313,7 @@ def _template_json(template: TemplateTito) -> dict[str, Any]:
     drift = template.drift
     return {
         **template._asdict(),
+        "answer": template.answer,
         "sound": template.sound,
         "verdict": template.verdict._asdict(),
         "checks": [{**check._asdict(), "status": check.status.value} for check in template.checks],

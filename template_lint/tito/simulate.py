@@ -48,7 +48,7 @@ class Problem(NamedTuple):
     appended: Appended
     rule: str
     reason: str
-    evidence: Mapping[str, Any] = {}  # noqa: RUF012  (nobody mutates it)
+    evidence: Mapping[str, Any] = {}
 
 
 class Script(NamedTuple):
