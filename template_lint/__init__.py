@@ -13,13 +13,15 @@ from template_lint.version import __version__
 if TYPE_CHECKING:
     from template_lint.api import check
     from template_lint.errors import TemplateLintError
+    from template_lint.gating import gate
     from template_lint.model import Finding, Report
     from template_lint.rendering.api import Rendering, render
 
-__all__ = ["Finding", "Rendering", "Report", "TemplateLintError", "__version__", "check", "render"]
+__all__ = ["Finding", "Rendering", "Report", "TemplateLintError", "__version__", "check", "gate", "render"]
 
 _HOMES = {
     "check": "template_lint.api",
+    "gate": "template_lint.gating",
     "render": "template_lint.rendering.api",
     "Rendering": "template_lint.rendering.api",
     "Finding": "template_lint.model",

@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parent.parent / "template_lint"
 FLOW = (
     *("errors", "version", "model", "target", "config", "workers"),
     *("snapshot", "tokenization", "rendering", "scenarios", "facts", "rules", "tito"),
-    *("job", "cache", "inspection", "engine", "api"),
+    *("job", "cache", "inspection", "engine", "api", "gating"),
     *("report", "cli"),
 )
 NETWORK = {"huggingface_hub", "socket", "ssl", "urllib", "http", "requests", "httpx", "aiohttp", "urllib3"}

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from template_lint.tito.buffer import Buffer
+    from template_lint.tito.deltas import delta
 
-__all__ = ["Buffer"]
+__all__ = ["Buffer", "delta"]
 
-_HOMES = {"Buffer": "template_lint.tito.buffer"}
+_HOMES = {"Buffer": "template_lint.tito.buffer", "delta": "template_lint.tito.deltas"}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from template_lint.facts.prefix import Appended
-from template_lint.tito.delta import Delta, DeltaError, delta, first_difference
+from template_lint.tito.deltas import Delta, DeltaError, delta, first_difference
 from template_lint.tito.evidence import REMEDIES, Check, Rollouts, Status, first_clash, pair, words_of
 from template_lint.tito.simulate import Script
 from template_lint.tito.token_checks import (

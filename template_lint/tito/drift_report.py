@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from template_lint.tito.buffer import Buffer
-from template_lint.tito.delta import first_difference
+from template_lint.tito.deltas import first_difference
 from template_lint.tito.drift import Drift, Verdict, measure_many
 from template_lint.tito.engines import Engine
 from template_lint.tito.evidence import Check, Status, first_clash
@@ -132,7 +132,7 @@ class _Tally:
             self._counts[drift.verdict] += 1
             own = _at_mask(score(self.policy, buffer.ids), buffer.mask)
             sampled = _at_mask(buffer.logprobs, buffer.mask)
-            self._tito_error = max(self._tito_error, *(abs(ratio - 1) for ratio in importance_ratios(sampled, own)))
+            self._tito_error = max([self._tito_error, *(abs(ratio - 1) for ratio in importance_ratios(sampled, own))])
             if drift.same_length:
                 other = _at_mask(score(self.policy, drift.reencoded), buffer.mask)
                 self._ratios += importance_ratios(sampled, other)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from template_lint.facts.prefix import Appended
 from template_lint.rendering.api import RenderError
 from template_lint.tito.buffer import Buffer
-from template_lint.tito.delta import first_difference, token_at
+from template_lint.tito.deltas import first_difference, token_at
 from template_lint.tito.engines import Engine
 from template_lint.tito.simulate import Script, play
 

@@ -48,8 +48,8 @@ class TemplateTito(NamedTuple):
     """What was found out about one template.
 
     ``verdict`` is DESIGN.md's word for the template by its renders, ``appended`` one for each kind of appended message
-    (``tool``, ``user``, ``system``) by its buffers too. ``played`` conversations of ``conversations`` have a sampled turn. ``problem`` says why
-    nothing could be checked; then the rest is empty.
+    (``tool``, ``user``, ``system``) by its buffers too. ``played`` conversations of ``conversations`` have a sampled
+    turn. ``problem`` says why nothing could be checked; then the rest is empty.
     """
 
     name: str

@@ -14,7 +14,7 @@ from template_lint.rendering.api import RenderError
 from template_lint.rendering.messages import REASONING_FIELDS
 from template_lint.scenarios.model import Scenario
 from template_lint.tito.buffer import Buffer
-from template_lint.tito.delta import Delta, DeltaError, between, delta, turn_end
+from template_lint.tito.deltas import Delta, DeltaError, between, delta, turn_end
 from template_lint.tito.engines import Engine, Messages
 from template_lint.tito.policy import Policy, score
 
@@ -92,6 +92,8 @@ class Playwright:
             if turn + 1 == following < len(messages):
                 raise _Ends(Appended.ASSISTANT, "", "the assistant speaks twice in a row")
             said = self._turn(scenario, messages, turn, step)
+            if not said.ids:
+                raise _Ends(Appended.ASSISTANT, "TL201", "the template renders nothing of the assistant's turn")
             if turn + 1 == following:
                 yield said
                 return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from template_lint.facts.prefix import Appended
-from template_lint.tito.delta import first_difference, token_at
+from template_lint.tito.deltas import first_difference, token_at
 from template_lint.tito.drift import Verdict, measure
 from template_lint.tito.evidence import REMEDIES, Check, Rollouts, Status
 from template_lint.tito.simulate import play
