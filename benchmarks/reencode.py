@@ -25,10 +25,10 @@ from template_lint.tito.drift import Verdict, measure_many  # noqa: E402
 from template_lint.tito.segmentation import alternatives  # noqa: E402
 from template_lint.tokenization import Tokenization, load_tokenization  # noqa: E402
 
-RUNS = 40
+RUNS = 20
 TURN_CHARACTERS = 400
 TURNS = 12
-BUFFERS = 40
+BUFFERS = 120
 
 
 def texts() -> list[str]:

@@ -69,7 +69,7 @@ class Tokenization:
 
     def decode_batch(self, batch: Sequence[Sequence[int]]) -> list[str]:
         """As decode() for each sequence of ids, special tokens kept, on all processors."""
-        texts: list[str] = self._tokenizer.decode_batch([list(ids) for ids in batch], skip_special_tokens=False)
+        texts: list[str] = self._tokenizer.decode_batch(batch, skip_special_tokens=False)
         return texts
 
     def vocabulary(self) -> dict[str, int]:

@@ -105,16 +105,21 @@ def _compare(tokenization: Tokenization, ids: list[int], mask: Sequence[int], te
     first = _common_prefix(ids, reencoded)
     shorter = min(len(ids), len(reencoded)) - first
     tail = _common_prefix(ids[len(ids) - shorter :][::-1], reencoded[len(reencoded) - shorter :][::-1])
+    changed, changed_to = ids[first : len(ids) - tail], reencoded[first : len(reencoded) - tail]
     pieces = pieces_of(tokenization)
-    own, other = _places(tokenization, pieces, ids, text, reencoded, first, tail)
+    own, other = _places_of_changed(pieces, first, changed, changed_to) or _places_of_all(
+        tokenization, pieces, ids, text, reencoded
+    )
+    sampled = bytes(mask)
+    at = min(first, len(ids) - 1)
     return Drift(
         reencoded=reencoded,
         drifted=len(own.ids) - _in_common(own, other),
         same_length=len(reencoded) == len(ids),
         first=first,
-        straddling=_straddling(pieces, own, mask, other),
-        verdict=_verdict(mask, first, len(ids) - tail),
-        mismatch=_mismatch(tokenization.special_ids, ids, reencoded, mask, first),
+        straddling=_straddling(pieces, own, sampled, other),
+        verdict=_verdict(sampled, at, len(ids) - tail),
+        mismatch=_mismatch(tokenization.special_ids, changed, changed_to, sampled[at] == 1),
     )
 
 
@@ -139,25 +144,23 @@ class _Places(NamedTuple):
     ends: list[int]
 
 
-def _places(
-    tokenization: Tokenization,
-    pieces: Pieces,
-    ids: list[int],
-    text: str,
-    reencoded: list[int],
-    first: int,
-    tail: int,
-) -> tuple[_Places, _Places]:
-    """Places of the tokens of both sequences in one unit.
-
-    Bytes, and only of the tokens between the ``first`` and the last difference, where both stand for the same bytes.
-    Else a normaliser or invalid UTF-8 has changed the text: then code points of ``text``, of all tokens, and a
-    character that several tokens share belongs to each of them.
-    """
-    changed, changed_to = ids[first : len(ids) - tail], reencoded[first : len(reencoded) - tail]
+def _places_of_changed(
+    pieces: Pieces, first: int, changed: list[int], changed_to: list[int]
+) -> tuple[_Places, _Places] | None:
+    """Places in bytes, counted from token ``first``, where both stand for the same bytes; else None."""
     surfaces, surfaces_to = pieces.surfaces_of(changed), pieces.surfaces_of(changed_to)
-    if b"".join(surfaces) == b"".join(surfaces_to):
-        return _in_bytes(first, changed, surfaces), _in_bytes(first, changed_to, surfaces_to)
+    if b"".join(surfaces) != b"".join(surfaces_to):
+        return None
+    return _in_bytes(first, changed, surfaces), _in_bytes(first, changed_to, surfaces_to)
+
+
+def _places_of_all(
+    tokenization: Tokenization, pieces: Pieces, ids: list[int], text: str, reencoded: list[int]
+) -> tuple[_Places, _Places]:
+    """Places in code points of ``text``: a character that several tokens share belongs to each of them.
+
+    For where a normaliser or invalid UTF-8 has changed the bytes.
+    """
     own = _in_characters(pieces, ids, text)
     if tokenization.decode(reencoded) == text:
         return own, _in_characters(pieces, reencoded, text)
@@ -221,11 +224,11 @@ def _in_common(own: _Places, other: _Places) -> int:
     return sum(map(there.__contains__, zip(own.ids, own.starts, own.ends, strict=True)))
 
 
-def _straddling(pieces: Pieces, own: _Places, mask: Sequence[int], other: _Places) -> list[Straddling]:
+def _straddling(pieces: Pieces, own: _Places, sampled: bytes, other: _Places) -> list[Straddling]:
     """Tokens of ``other`` that cover both sides of a change of the mask of ``own``."""
     found: dict[int, Straddling] = {}
     kept: set[tuple[int, int, int]] = set()
-    for last_end, start in _mask_changes(own, bytes(mask[own.offset : own.offset + len(own.ids)])):
+    for last_end, start in _mask_changes(own, sampled[own.offset : own.offset + len(own.ids)]):
         index = bisect_right(other.ends, start)
         while index < len(other.ids) and other.starts[index] < last_end:
             kept = kept or set(zip(own.ids, own.starts, own.ends, strict=True))
@@ -238,38 +241,30 @@ def _straddling(pieces: Pieces, own: _Places, mask: Sequence[int], other: _Place
     return [found[index] for index in sorted(found)]
 
 
-def _mask_changes(own: _Places, mask: bytes) -> Iterator[tuple[int, int]]:
+def _mask_changes(own: _Places, sampled: bytes) -> Iterator[tuple[int, int]]:
     """(end of the last token before a change, start of the first one after it), tokens without any text left out."""
     starts, ends = own.starts, own.ends
     if not all(map(lt, starts, ends)):
         with_text = [index for index, start in enumerate(starts) if start < ends[index]]
         starts, ends = [starts[index] for index in with_text], [ends[index] for index in with_text]
-        mask = bytes([mask[index] for index in with_text])
+        sampled = bytes([sampled[index] for index in with_text])
     change = 0
-    while mask and (change := mask.find(1 - mask[change], change)) >= 0:
+    while sampled and (change := sampled.find(1 - sampled[change], change)) >= 0:
         yield ends[change - 1], starts[change]
 
 
-def _verdict(mask: Sequence[int], first: int, end: int) -> Verdict:
+def _verdict(sampled: bytes, first: int, end: int) -> Verdict:
     """Verdict for sequences whose first and last difference are tokens ``first`` and ``end`` - 1 of the buffer."""
-    last_end = len(mask)
-    while last_end and not mask[last_end - 1]:
-        last_end -= 1
-    last_start = last_end
-    while last_start and mask[last_start - 1]:
-        last_start -= 1
-    inside = last_start < last_end and last_start <= first and end <= last_end
-    return Verdict.REALIGN if inside else Verdict.FORK
+    last_end = sampled.rfind(1) + 1
+    last_start = sampled.rfind(0, 0, last_end) + 1
+    return Verdict.REALIGN if last_start <= first < last_end and end <= last_end else Verdict.FORK
 
 
-def _mismatch(
-    special_ids: frozenset[int], ids: list[int], reencoded: list[int], mask: Sequence[int], first: int
-) -> Mismatch:
-    special = [token_id for token_id in ids if token_id in special_ids]
-    special_to = [token_id for token_id in reencoded if token_id in special_ids]
+def _mismatch(special_ids: frozenset[int], changed: list[int], changed_to: list[int], by_model: bool) -> Mismatch:
+    special = [token_id for token_id in changed if token_id in special_ids]
+    special_to = [token_id for token_id in changed_to if token_id in special_ids]
     if len(special) != len(special_to):
         return Mismatch.SPECIAL_COUNT
     if special != special_to:
         return Mismatch.SPECIAL_TYPE
-    whose = mask[first] if first < len(mask) else mask[-1] if len(mask) else 0
-    return Mismatch.ASSISTANT if whose else Mismatch.NON_ASSISTANT
+    return Mismatch.ASSISTANT if by_model else Mismatch.NON_ASSISTANT
