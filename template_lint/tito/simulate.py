@@ -83,12 +83,13 @@ class Playwright:
 
     def _steps(self, scenario: Scenario) -> Iterator[Step]:
         messages = list(scenario.messages)
-        turns = [index for index, message in enumerate(messages) if message.get("role") == "assistant"][:MOST_TURNS]
+        turns = [index for index, message in enumerate(messages) if message.get("role") == "assistant"]
         first = turns[0] if turns else len(messages)
         prompt = self._render(scenario, messages[:first], Appended.OTHER, prompt=True)
         step = Step(Appended.OTHER, messages[:first], prompt, self._engine.ids(prompt), self._engine.ids(prompt))
         yield step
-        for turn, following in zip(turns, [*turns[1:], len(messages)], strict=True):
+        ends = [*turns[1:], len(messages)]
+        for turn, following in zip(turns[:MOST_TURNS], ends, strict=False):
             if turn + 1 == following < len(messages):
                 raise _Ends(Appended.ASSISTANT, "", "the assistant speaks twice in a row")
             said = self._turn(scenario, messages, turn, step)
