@@ -52,7 +52,10 @@ class ToolProbe(NamedTuple):
 def tool_probe(facts: TemplateFacts, shape: Shape) -> ToolProbe:
     """Render the probe in one shape, with ``tools=`` or, where that does not render, without."""
     messages = [ASK, *shape.apply([CALL]), TOOL_RESULT]
-    named = any(_names_the_call(facts, messages[:2], tools) for tools in ([TOOL], None))
+    nameless = {key: value for key, value in TOOL_RESULT.items() if key != "name"}
+    # Some templates print a call only once its result follows.
+    histories = (messages[:2], [*messages[:2], nameless])
+    named = any(_names_the_call(facts, history, tools) for history in histories for tools in ([TOOL], None))
     full = facts.render(messages, tools=[TOOL], generation_prompt=True)
     if full.text is None:
         full = facts.render(messages, generation_prompt=True)
