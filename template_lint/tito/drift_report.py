@@ -126,7 +126,7 @@ class _Tally:
                 buffers=1,
                 tokens=len(buffer),
                 drifted=drift.drifted,
-                silent=drift.same_length,
+                silent=int(drift.same_length),
                 straddling=len(drift.straddling),
             )
             self._counts[drift.verdict] += 1

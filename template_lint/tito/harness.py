@@ -79,9 +79,10 @@ class TemplateTito(NamedTuple):
             bad = [check for check in self.checks if check.status is Status.FAIL]
             rules = ", ".join(dict.fromkeys(check.rule or check.name for check in bad))
             return f"No: the buffer will not be what the template renders ({rules})."
-        right = [kind for kind, word in self.appended.items() if word.startswith("stable")]
+        passed = {check.name for check in self.checks if check.status is Status.PASS}
+        right = [kind for kind in self.appended if f"buffer-after-{kind}" in passed]
         wrong = [kind for kind, word in self.appended.items() if word == "unstable"]
-        text = f"Yes: the buffer is exactly right after {_listed(right)} messages"
+        text = "Yes: the buffer is exactly right" + (f" after {_listed(right)} messages" if right else "")
         if self.verdict.kwargs:
             text += f" with {', '.join(f'{key}={value!r}' for key, value in self.verdict.kwargs.items())}"
         if self.appended["tool"] == "no-tools":
@@ -90,7 +91,7 @@ class TemplateTito(NamedTuple):
 
 
 def _listed(words: Sequence[str], joint: str = "and") -> str:
-    return f" {joint} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]])) or "no"
+    return f" {joint} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 class TitoReport(NamedTuple):

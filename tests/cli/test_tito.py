@@ -115,4 +115,5 @@ def test_own_conversations(tito: Run, tmp_path: Path) -> None:
     path = model(tmp_path / "sound", toy.SOUND)
     result = tito(path, "--conversations", str(own), "--scenario", "mine")
     assert result.exit_code == 0
-    assert "1 of 1 conversations" in result.stdout
+    assert result.stdout.startswith("Yes: the buffer is exactly right.\n")
+    assert "1 of 1 conversations" in " ".join(result.stdout.split())
