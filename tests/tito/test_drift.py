@@ -149,6 +149,34 @@ def test_the_space_that_sentencepiece_adds() -> None:
     assert found.verdict == "REALIGN"
 
 
+def test_a_token_added_after_the_last_sampled_span() -> None:
+    found = drift([0, 260, 258], [1, 0, 0], SENTENCE)
+    assert (found.first, found.verdict, found.mismatch) == (1, "FORK", "non-assistant")
+
+
+def test_the_space_that_decoding_removes_moves_nothing() -> None:
+    """The text begins `a`, its first token stands for a space and `a`."""
+    assert SENTENCE.decode([260, 0, 260, 258]) == "a<s> aa"
+    found = drift([260, 0, 260, 258], [0, 0, 1, 1], SENTENCE)
+    assert (found.reencoded, found.drifted) == ([260, 0, 257, 260, 258], 0)
+
+
+def test_a_token_that_kept_its_place_keeps_its_mask() -> None:
+    """The first byte of 日 is sampled, the others are not. They come back as they were; half a character does not."""
+    sun = [*"日".encode()]
+    found = drift([*sun, 0xF0], [1, 0, 0, 0])
+    assert found.reencoded == [*sun, *"\ufffd".encode()]
+    assert (found.drifted, found.straddling) == (1, [])
+
+
+def test_offsets_that_leave_out_spaces() -> None:
+    """Some tokenizers trim the space off the place of ` a`: it is still text of the tool."""
+    tokenization = byte_level(["Ġa"], [("Ġ", "a")], trim_offsets=True)
+    assert tokenization.encode_with_offsets("b a") == ([B, 256], [(0, 1), (2, 3)])
+    found = drift([0xF0, 32, A], [0, 0, 1], tokenization)
+    assert found.straddling == [(3, 256, " a")]
+
+
 def test_byte_fallback_tokens_of_an_unfinished_character() -> None:
     half = [1 + 0xF0, 1 + 0x9F]
     assert SENTENCE.decode([260, *half, 258]) == "a\ufffd\ufffda"

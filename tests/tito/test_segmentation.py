@@ -25,7 +25,7 @@ def of_text(text: str) -> list[int]:
 
 
 def test_bytes_of_byte_level_tokens() -> None:
-    assert bytes_of(BYTES, 0xE9) == b"\xe9"
+    assert [bytes_of(BYTES, byte) for byte in range(256)] == [bytes([byte]) for byte in range(256)]
     assert bytes_of(BYTES, SPACE_A) == b" a"
     assert bytes_of(BYTES, NEWLINES) == b"\n\n"
     assert [bytes_of(BYTES, token_id) for token_id in (END, TOOL, TOOL + 1, -1)] == [None] * 4
@@ -53,6 +53,12 @@ def test_every_other_segmentation_is_found() -> None:
     assert sorted(found) == [[a, b, c], [a, BC]]
     found = alternatives(BYTES, [AA, a], seed=1, count=8)
     assert sorted(found) == [[a, a, a], [a, AA]]
+
+
+def test_long_pieces_are_found() -> None:
+    tokenization = plain(["a", "aa", "aaa", "aaaa"], [])
+    found = alternatives(tokenization, [0, 0, 0, 0], seed=0, count=8)
+    assert sorted(found) == [[0, 0, 1], [0, 1, 0], [0, 2], [1, 0, 0], [1, 1], [2, 0], [3]]
 
 
 def test_an_ascii_character_is_a_piece_and_a_byte() -> None:
@@ -87,12 +93,14 @@ def test_added_tokens_of_white_space_are_ordinary_text() -> None:
 
 
 def test_no_way_that_ends_nowhere() -> None:
-    """Without byte tokens most prefixes of a text cannot be completed: here `y` is no piece."""
-    tokenization = plain(["x", "xy", "yz", "z"], [])
-    assert alternatives(tokenization, [0, 2], seed=0, count=8) == [[1, 3]]
-    found = alternatives(tokenization, [0, 2] * 12, seed=0, count=20)
+    """Without byte tokens some beginnings cannot be completed: here `a` before `bd`, as `b` is no piece."""
+    tokenization = plain(["a", "ab", "bc", "c", "d"], [])
+    assert alternatives(tokenization, [1, 4, 1, 3], seed=0, count=8) == [[1, 4, 0, 2]]
+    found = alternatives(tokenization, [1, 4, 1, 3] * 12, seed=0, count=20)
     assert len(found) == 20
-    assert all({tuple(pair) for pair in zip(ids[::2], ids[1::2], strict=True)} <= {(0, 2), (1, 3)} for ids in found)
+    for ids in found:
+        assert ids[::4] + ids[1::4] == [1] * 12 + [4] * 12
+        assert set(zip(ids[2::4], ids[3::4], strict=True)) <= {(1, 3), (0, 2)}
 
 
 def test_ids_beyond_the_vocabulary_stay() -> None:
@@ -126,20 +134,26 @@ def test_from_one_place_to_all() -> None:
     found = alternatives(BYTES, ids, seed=0, count=32)
     assert len(found) == 32
     places = [changed(ids, path) for path in found]
-    assert places[0] == 1
-    assert places[1] == 80, "every token of several bytes"
-    assert min(places) == 1
-    assert any(2 <= count <= 4 for count in places)
-    assert any(10 < count < 80 for count in places)
+    assert len(places[0]) == 1
+    assert sum(map(len, places[1])) == 80, "every token of several bytes"
+    assert any(2 <= len(runs) <= 4 for runs in places)
+    assert any(len(runs) > 10 for runs in places[2:])
 
 
-def changed(ids: list[int], path: list[int]) -> int:
-    """How many tokens of ``ids`` begin where ``path`` has another token, or none."""
-    places = []
+def changed(ids: list[int], path: list[int]) -> list[list[int]]:
+    """Runs of neighbouring tokens of ``ids`` that are not in the same place of the text in ``path``."""
+    placed = []
     for sequence in (ids, path):
         starts = accumulate((len(bytes_of(BYTES, token_id) or b"") for token_id in sequence[:-1]), initial=0)
-        places.append(set(zip(starts, sequence, strict=True)))
-    return len(places[0] - places[1])
+        placed.append(list(zip(starts, sequence, strict=True)))
+    lost = [index for index, place in enumerate(placed[0]) if place not in set(placed[1])]
+    runs: list[list[int]] = []
+    for index in lost:
+        if runs and runs[-1][-1] == index - 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    return runs
 
 
 def test_the_seed_alone_decides() -> None:

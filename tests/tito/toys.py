@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from template_lint.tokenization import Tokenization
 
@@ -19,7 +19,11 @@ def plain(pieces: Sequence[str], merges: Sequence[tuple[str, str]], *, special: 
 
 
 def byte_level(
-    pieces: Sequence[str] = (), merges: Sequence[tuple[str, str]] = (), *, nfc: bool = False
+    pieces: Sequence[str] = (),
+    merges: Sequence[tuple[str, str]] = (),
+    *,
+    nfc: bool = False,
+    trim_offsets: bool = False,
 ) -> Tokenization:
     """Byte-level BPE: ids 0 to 255 are the bytes, ``pieces`` follow; then <end> (special) and <tool> (only added)."""
     alphabet = byte_alphabet()
@@ -27,6 +31,7 @@ def byte_level(
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=list(merges)))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=trim_offsets)
     if nfc:
         tokenizer.normalizer = normalizers.NFC()
     tokenizer.add_special_tokens(["<end>"])
