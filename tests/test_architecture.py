@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parent.parent / "template_lint"
 # A room may import from those before it, never from those after it.
 FLOW = (
     *("errors", "version", "model", "target", "config", "workers"),
-    *("snapshot", "tokenization", "rendering", "scenarios", "facts", "rules", "tito"),
+    *("snapshot", "tokenization", "rendering", "scenarios", "facts", "patches", "rules", "tito"),
     *("job", "cache", "inspection", "engine", "api", "gating"),
     *("report", "cli"),
 )

@@ -1,0 +1,1 @@
+"""Training templates that are proven drop-ins, and the proof."""

@@ -1,0 +1,200 @@
+"""The two templates of a proof: the original, whose renders are shared by all candidates, and one candidate."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from template_lint.facts import TemplateFacts
+from template_lint.facts.delta import delta_differences
+from template_lint.facts.prefix import Appended, Question, common_prefix_length, wants_generation_prompt
+from template_lint.rendering.messages import REASONING_FIELDS
+from template_lint.scenarios.model import Scenario
+
+_BEFORE, _AFTER = 40, 60
+
+
+class NotApplicable(Exception):
+    """A law cannot be asked of this pair; the message is the reason."""
+
+
+class Counterexample(NamedTuple):
+    """Where a law fails: ``count`` messages of ``scenario``, the first wrong code point (for ids: token) at ``offset``.
+
+    ``expected`` and ``found`` are excerpts around that place; ``detail`` says what was compared.
+    """
+
+    scenario: str
+    count: int
+    offset: int
+    expected: str
+    found: str
+    detail: str
+
+
+class Step(NamedTuple):
+    """The messages that one cut of a scenario adds to the cut before. Counts of messages, as in the scenario."""
+
+    scenario: Scenario
+    earlier: int
+    later: int
+
+    @property
+    def appends_reply(self) -> bool:
+        """Whether the last message is the assistant's."""
+        return bool(self.scenario.messages[self.later - 1].get("role") == "assistant")
+
+    @property
+    def fresh(self) -> bool:
+        """Whether no assistant turn comes before."""
+        return not has_reply(self.scenario, self.earlier)
+
+
+def has_reply(scenario: Scenario, count: int) -> bool:
+    """Whether an assistant turn is among the first ``count`` messages."""
+    return any(message.get("role") == "assistant" for message in scenario.messages[:count])
+
+
+def sibling(original: TemplateFacts, source: str) -> TemplateFacts:
+    """Facts of another template text under the profile, special tokens, tokenizer and scenarios of the original."""
+    facts = TemplateFacts(
+        source,
+        original.profile,
+        variables=original.variables,
+        tokenization=None if original.tokenization is None else lambda: original.tokenization,  # type: ignore[arg-type,return-value]
+        no_tokenizer=original.no_tokenizer,
+    )
+    return _with_scenarios_of(original, facts)
+
+
+def _with_scenarios_of(original: TemplateFacts, facts: TemplateFacts) -> TemplateFacts:
+    facts.shape = original.shape
+    facts.scenarios = original.scenarios
+    return facts
+
+
+class Original:
+    """What a proof needs of the original, computed once however many candidates there are."""
+
+    def __init__(self, facts: TemplateFacts) -> None:
+        # Weak: the memo lives as long as the facts, and must not keep them alive.
+        self._facts = weakref.ref(facts)
+        self.scenarios = facts.scenarios
+
+    @property
+    def facts(self) -> TemplateFacts:
+        """The original's facts, which whoever asks holds."""
+        facts = self._facts()
+        assert facts is not None
+        return facts
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """Every neighbouring pair of cuts, each conversation once."""
+        seen: set[Any] = set()
+        found = []
+        for scenario in self.scenarios:
+            for earlier, later in zip(scenario.cuts, scenario.cuts[1:], strict=False):
+                key = (tuple(map(id, scenario.messages[:later])), earlier, id(scenario.tools), repr(scenario.kwargs))
+                if key not in seen:
+                    seen.add(key)
+                    found.append(Step(scenario, earlier, later))
+        return found
+
+    @cached_property
+    def consistent_counts(self) -> dict[str, list[int]]:
+        """Scenario name -> the cuts up to which every question holds, replies in their mode and deltas included."""
+        wrong = {(d.question.scenario.name, d.question.later) for d in delta_differences(self.facts)[0]}
+        consistent: dict[str, list[int]] = {}
+        for scenario in self.scenarios:
+            counts = []
+            for question in self.facts.questions_of(scenario):
+                if not question.answered or (scenario.name, question.later) in wrong:
+                    break
+                reply = question.appended is Appended.ASSISTANT
+                if not question.holds and not (reply and holds_in_its_mode(self.facts, question)):
+                    break
+                counts += [question.earlier, question.later]
+            consistent[scenario.name] = sorted(set(counts))
+        return consistent
+
+
+_ORIGINALS: weakref.WeakKeyDictionary[TemplateFacts, Original] = weakref.WeakKeyDictionary()
+
+
+def original_of(facts: TemplateFacts) -> Original:
+    """The memo of these facts: one for as long as they live."""
+    if facts not in _ORIGINALS:
+        _ORIGINALS[facts] = Original(facts)
+    return _ORIGINALS[facts]
+
+
+class Pair(NamedTuple):
+    """One proof's question: is ``candidate`` a drop-in for the original, with these appended roles stable.
+
+    ``facts`` are those of the original, ``original`` its memo.
+    """
+
+    facts: TemplateFacts
+    original: Original
+    candidate: TemplateFacts
+    stable_roles: frozenset[str]
+
+    @classmethod
+    def of(cls, original: TemplateFacts, candidate: TemplateFacts, stable_roles: frozenset[str]) -> Pair:
+        """Bring both to the same scenarios; a candidate that has others is taken by its source."""
+        if candidate is not original and candidate.__dict__.get("scenarios") is not original.scenarios:
+            candidate = sibling(original, candidate.source)
+        return cls(original, original_of(original), candidate, stable_roles)
+
+    def texts(self, scenario: Scenario, count: int, prompt: bool | None = None) -> tuple[str | None, str | None]:
+        """Original's and candidate's render of the first ``count`` messages.
+
+        ``prompt`` None: with the generation prompt where the conversation waits for the model.
+        """
+        wanted = wants_generation_prompt(scenario, count) if prompt is None else prompt
+        return (
+            self.facts.render_scenario(scenario, count, wanted).text,
+            self.candidate.render_scenario(scenario, count, wanted).text,
+        )
+
+
+def differing(
+    scenario: Scenario, count: int, expected: str | None, found: str | None, detail: str
+) -> Iterator[Counterexample]:
+    """A counterexample where the two texts differ; nothing where they are equal, or nothing was expected."""
+    if expected is None or expected == found:
+        return
+    if found is None:
+        yield Counterexample(scenario.name, count, 0, expected[:_AFTER], "", f"{detail}: does not render")
+        return
+    at = common_prefix_length(expected, found)
+    yield Counterexample(scenario.name, count, at, excerpt(expected, at), excerpt(found, at), detail)
+
+
+def excerpt(text: str, at: int) -> str:
+    """Some characters before and after a place; the rest of the text is left out without a sign."""
+    return text[max(0, at - _BEFORE) : at + _AFTER]
+
+
+def rest_after(earlier: str | None, later: str | None) -> str | None:
+    """What ``later`` has more than ``earlier``; None where it does not begin with it."""
+    if earlier is None or later is None or not later.startswith(earlier):
+        return None
+    return later[len(earlier) :]
+
+
+def holds_in_its_mode(facts: TemplateFacts, question: Question) -> bool:
+    """Whether an ASSISTANT question holds for the same reply with its reasoning taken away, or with some.
+
+    A generation prompt that opens a thinking block is meant for replies that think, one that closes it for the others.
+    """
+    scenario = question.scenario
+    *history, reply = scenario.messages[: question.later]
+    plain = {key: value for key, value in reply.items() if key not in REASONING_FIELDS}
+    other: Mapping[str, Any] = plain if plain != reply else {**reply, "reasoning_content": "Let me see."}
+    finished = facts.render([*history, other], tools=scenario.tools, kwargs=scenario.kwargs).text
+    prompt = question.earlier_outcome.text
+    return finished is not None and prompt is not None and finished.startswith(prompt)
