@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import sys
@@ -39,6 +40,7 @@ def work(payload: Any) -> Any:
         time.sleep(value)
         return os.getpid(), os.environ.get(MARK)
     if kind == "signal":
+        faulthandler.disable()  # pytest's would print a traceback
         os.kill(os.getpid(), value)
     if kind == "exit":
         os._exit(value)
