@@ -17,24 +17,13 @@ from template_lint.model import Report, TargetError, TargetReport, TemplateRepor
 from template_lint.rendering.profiles import Profile, resolve_profile
 from template_lint.snapshot.load import expand_targets, load_snapshot
 from template_lint.snapshot.model import Snapshot, TemplateCopy
-from template_lint.snapshot.special_tokens import special_tokens
+from template_lint.snapshot.special_tokens import PLACEHOLDER_TOKENS, special_tokens
 from template_lint.target import Target, parse_target
 from template_lint.workers import Died, Failed, run_jobs
 
 if TYPE_CHECKING:
     from template_lint.cache import ReportCache
     from template_lint.scenarios.model import Scenario
-
-PLACEHOLDER_TOKENS = {
-    "bos_token": "<s>",
-    "eos_token": "</s>",
-    "unk_token": "<unk>",
-    "pad_token": "<pad>",
-    "sep_token": "<sep>",
-    "cls_token": "<cls>",
-    "mask_token": "<mask>",
-}
-"""Special tokens for a template that comes without any tokenizer files."""
 
 Progress = Callable[[int, int, str], None]
 

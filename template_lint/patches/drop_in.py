@@ -74,7 +74,7 @@ def _adds_the_same(pair: Pair, step: Step) -> bool:
         return wholes[0].endswith(found)
     if expected:
         return wholes[1].endswith(expected)
-    length = common_suffix_length(*wholes)
+    length = common_suffix_length(wholes[0], wholes[1])
     return all(word in wholes[0][len(wholes[0]) - length :] for word in _words(step))
 
 

@@ -3,62 +3,109 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.patches.pair import Counterexample, NotApplicable, Pair, Step, excerpt
 
+Range = tuple[int, int]
 _REPLY = "zqreply"
 
 
+class _Turn(NamedTuple):
+    """A finished turn that is last in ``text``, and what is marked in it.
+
+    It begins where the ``closed`` history before it ends; the generation prompt ends at ``start`` (``exact`` where the
+    turn begins with all of it); its last character that is no white space is before ``stop``. ``marked`` are the spans
+    in it, ``before`` those in the history.
+    """
+
+    step: Step
+    text: str
+    history: int
+    start: int
+    exact: bool
+    stop: int
+    marked: list[Range]
+    before: list[Range]
+
+    def wrong(self, found: str, at: int, detail: str) -> Counterexample:
+        """A counterexample in this turn."""
+        expected = repr(self.text[self.start : self.stop])
+        return Counterexample(self.step.scenario.name, self.step.later, at, expected, found, detail)
+
+
 def mask(pair: Pair) -> Iterator[Counterexample | None]:
-    """The spans of a finished turn cover it from the end of the generation prompt to the end of its terminator."""
+    """The spans of a finished turn cover it from the end of the generation prompt to the end of its terminator.
+
+    White space after the terminator may be marked; ``mask-end`` says whether it is.
+    """
+    for turn in _turns(pair):
+        yield None
+        whole = len(turn.marked) == 1 and turn.marked[0][1] >= turn.stop
+        if whole and turn.exact:
+            whole = turn.marked[0][0] == turn.start
+        elif whole:  # the reply is not of the mode that the generation prompt asks for: it has no exact beginning
+            whole = min(turn.history + 1, turn.start) <= turn.marked[0][0] <= turn.start
+        if not whole:
+            found = " + ".join(repr(turn.text[a:b]) for a, b in turn.marked) or "nothing"
+            yield turn.wrong(found, turn.marked[0][0] if turn.marked else turn.start, "what is marked")
+        yield from _history(pair.candidate, turn)
+
+
+def mask_end(pair: Pair) -> Iterator[Counterexample | None]:
+    """Nothing after the terminator is marked: the sampler stops there, so it never emits the white space that follows.
+
+    A turn that ends in white space alone may mark it.
+    """
+    blank = _ends_in_white_space(pair.candidate)
+    for turn in _turns(pair):
+        yield None
+        if turn.marked and turn.marked[-1][1] > turn.stop and not blank:
+            yield turn.wrong(repr(turn.text[slice(*turn.marked[-1])]), turn.stop, "marked after the terminator")
+
+
+def _turns(pair: Pair) -> Iterator[_Turn]:
     facts = pair.candidate
     if not facts.static.has_generation_tag:
         raise NotApplicable("no {% generation %} in the template")
-    blank_terminator = _ends_in_white_space(facts)
     for step in pair.original.steps:
-        if step.appends_reply and step.earlier == step.later - 1:
-            yield from _of_turn(facts, step, blank_terminator)
-
-
-def _of_turn(facts: TemplateFacts, step: Step, blank_terminator: bool) -> Iterator[Counterexample | None]:
-    scenario = step.scenario
-    closed = facts.render_scenario(scenario, step.earlier, False).text
-    prompt = facts.render_scenario(scenario, step.earlier, True).text
-    outcome, spans = facts.template.render_with_spans(facts.scenario_context(scenario, step.later, False))
-    text = outcome.text
-    if closed is None or prompt is None or text is None:
-        return
-    yield None
-    history = common_prefix_length(closed, text)
-    start = common_prefix_length(prompt, text)
-    stop = len(text.rstrip())
-    marked = _joined([(a, b) for a, b in spans if b > history])
-    right = len(marked) == 1 and (marked[0][1] == stop or (blank_terminator and stop <= marked[0][1]))
-    if right and start == len(prompt):
-        right = marked[0][0] == start
-    elif right:  # the reply is not of the mode that the generation prompt asks for: it has no exact beginning
-        right = min(history + 1, start) <= marked[0][0] <= start
-    if not right:
-        found = " + ".join(repr(text[a:b]) for a, b in marked) or "nothing"
-        at = marked[0][0] if marked and marked[0][0] != start else start
-        yield Counterexample(scenario.name, step.later, at, repr(text[start:stop]), found, "what is marked")
-    before = [span for span in spans if span[1] <= history]
-    earlier_text, earlier_spans = facts.template.render_with_spans(
-        facts.scenario_context(scenario, step.earlier, False)
-    )
-    if (
-        earlier_text.text is not None
-        and text.startswith(earlier_text.text)
-        and _joined(before) != _joined(earlier_spans)
-    ):
-        at = next((a for a, _ in before), 0)
-        yield Counterexample(
-            scenario.name, step.later, at, str(earlier_spans), str(before), "what is marked of earlier turns"
+        scenario = step.scenario
+        if not step.appends_reply or step.earlier != step.later - 1:
+            continue
+        closed = facts.render_scenario(scenario, step.earlier, False).text
+        prompt = facts.render_scenario(scenario, step.earlier, True).text
+        text, spans = _marked(facts, step, step.later)
+        if closed is None or prompt is None or text is None:
+            continue
+        history, start = common_prefix_length(closed, text), common_prefix_length(prompt, text)
+        yield _Turn(
+            step=step,
+            text=text,
+            history=history,
+            start=start,
+            exact=start == len(prompt),
+            stop=len(text.rstrip()),
+            marked=[(a, b) for a, b in spans if b > history],
+            before=[(a, b) for a, b in spans if b <= history],
         )
-    if any(_is_foreign(text[a:b], scenario.messages[: step.later]) for a, b in before):
-        yield Counterexample(scenario.name, step.later, before[0][0], "", excerpt(text, before[0][0]), "foreign text")
+
+
+def _history(facts: TemplateFacts, turn: _Turn) -> Iterator[Counterexample]:
+    """Earlier turns stay marked as they were, and no message of another is marked."""
+    text, spans = _marked(facts, turn.step, turn.step.earlier)
+    if text is not None and turn.text.startswith(text) and turn.before != spans:
+        yield turn.wrong(str(turn.before), 0, f"earlier turns were marked {spans}")
+    for start, end in turn.before:
+        if _is_foreign(turn.text[start:end], turn.step.scenario.messages[: turn.step.earlier]):
+            yield turn.wrong(excerpt(turn.text, start), start, "a message of another is marked")
+
+
+def _marked(facts: TemplateFacts, step: Step, count: int) -> tuple[str | None, list[Range]]:
+    context = facts.scenario_context(step.scenario, count, False)
+    outcome, spans = facts.template.render_with_spans(context)
+    return outcome.text, _joined(spans)
 
 
 def _is_foreign(text: str, messages: list[dict[str, object]]) -> bool:
@@ -67,9 +114,9 @@ def _is_foreign(text: str, messages: list[dict[str, object]]) -> bool:
     return any(content in text for content in others if content)  # type: ignore[operator]
 
 
-def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _joined(spans: list[Range]) -> list[Range]:
     """Adjacent spans as one, empty ones left out."""
-    joined: list[tuple[int, int]] = []
+    joined: list[Range] = []
     for start, end in spans:
         if start == end:
             continue

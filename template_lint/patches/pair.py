@@ -21,13 +21,13 @@ class NotApplicable(Exception):
 
 
 class Counterexample(NamedTuple):
-    """Where a law fails: ``count`` messages of ``scenario``, the first wrong code point (for ids: token) at ``offset``.
+    """Where a law fails: in the first ``messages`` messages of ``scenario``, at code point (for ids: token) ``offset``.
 
     ``expected`` and ``found`` are excerpts around that place; ``detail`` says what was compared.
     """
 
     scenario: str
-    count: int
+    messages: int
     offset: int
     expected: str
     found: str

@@ -29,6 +29,7 @@ LAWS: dict[str, Law] = {
     "prefix-system": consistency.prefix_of(Appended.SYSTEM),
     "delta-history": consistency.delta_history,
     "mask": masking.mask,
+    "mask-end": masking.mask_end,
     "arguments": writing.arguments,
     "null-content": writing.null_content,
     "parses-back": writing.parses_back,
@@ -185,7 +186,7 @@ def _problems(result: LawResult, wanted: Expectation, expected: tuple[Difference
         return
     if result.first is not None:
         more = f" and {len(result.scenarios) - 1} more scenarios" if len(result.scenarios) > 1 else ""
-        where = f"{result.first.scenario} ({result.first.count} messages, offset {result.first.offset})"
+        where = f"{result.first.scenario} ({result.first.messages} messages, offset {result.first.offset})"
         yield f"{result.law} fails in {where}{more}: {result.first.detail}"
         return
     for difference in expected:

@@ -8,7 +8,7 @@ from typing import Any
 
 from template_lint.facts.prefix import wants_generation_prompt
 from template_lint.facts.shapes import Shape
-from template_lint.patches.pair import Counterexample, NotApplicable, Pair, differing
+from template_lint.patches.pair import Counterexample, NotApplicable, Pair, Step, differing
 from template_lint.rendering.template import Outcome
 from template_lint.scenarios.catalogue import load_catalogue
 from template_lint.scenarios.model import Scenario
@@ -79,7 +79,7 @@ def parses_back(pair: Pair) -> Iterator[Counterexample | None]:
             name, wanted = call["function"]["name"], call["function"]["arguments"]
             wanted = json.loads(wanted) if isinstance(wanted, str) else wanted
             if as_json is None and wanted == {"port": "Vlissingen"}:
-                as_json = wanted in _objects(turn)
+                as_json = wanted in _objects(turn) or _original_writes_json(pair, step, wanted)
             yield None
             if name not in turn:
                 yield Counterexample(step.scenario.name, step.later, 0, name, turn, "the name of the call")
@@ -91,6 +91,10 @@ def parses_back(pair: Pair) -> Iterator[Counterexample | None]:
         raise NotApplicable("no conversation with a call renders")
     if not as_json:
         raise NotApplicable("arguments are not written as JSON; name and values are in the turn")
+
+
+def _original_writes_json(pair: Pair, step: Step, wanted: Mapping[str, Any]) -> bool:
+    return wanted in _objects(pair.facts.render_scenario(step.scenario, step.later, False).text or "")
 
 
 def _objects(text: str) -> list[Any]:

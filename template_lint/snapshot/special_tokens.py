@@ -16,6 +16,17 @@ from template_lint.snapshot.tokenizer_class import class_defaults
 
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
+PLACEHOLDER_TOKENS = {
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "unk_token": "<unk>",
+    "pad_token": "<pad>",
+    "sep_token": "<sep>",
+    "cls_token": "<cls>",
+    "mask_token": "<mask>",
+}
+"""Special tokens for a template that comes without any tokenizer files."""
+
 Token = str | Mapping[str, Any]
 """A token as files write it: its text, or an object with ``content`` and flags (lstrip, rstrip, normalized ...)."""
 
