@@ -16,7 +16,7 @@ def prefix_of(appended: Appended) -> Callable[[Pair], Iterator[Counterexample | 
         if appended.value not in pair.stable_roles:
             raise NotApplicable(f"{appended.value} messages are not said to be stable")
         asked = False
-        for question in pair.candidate.questions:
+        for question in pair.questions():
             if question.appended is appended:
                 if question.answered:
                     asked = True
@@ -67,7 +67,7 @@ def prefix_ids(pair: Pair) -> Iterator[Counterexample | None]:
     facts = pair.candidate
     if facts.tokenization is None:
         raise NotApplicable(facts.no_tokenizer)
-    for question in facts.questions:
+    for question in pair.questions():
         if question.appended.value in pair.stable_roles and question.answered and question.holds:
             yield None
             divergence = facts.token_divergence(question)
@@ -79,7 +79,7 @@ def prefix_ids(pair: Pair) -> Iterator[Counterexample | None]:
 
 def generation_prompt(pair: Pair) -> Iterator[Counterexample | None]:
     """The generation prompt is how the finished turn begins, for replies of the mode that it asks for."""
-    for question in pair.candidate.questions:
+    for question in pair.questions():
         if question.appended is Appended.ASSISTANT and question.answered:
             yield None
             if not question.holds and not holds_in_its_mode(pair.candidate, question):

@@ -51,7 +51,7 @@ def mask(pair: Pair) -> Iterator[Counterexample | None]:
         if not whole:
             found = " + ".join(repr(turn.text[a:b]) for a, b in turn.marked) or "nothing"
             yield turn.wrong(found, turn.marked[0][0] if turn.marked else turn.start, "what is marked")
-        yield from _history(pair.candidate, turn)
+        yield from _history(pair, turn)
 
 
 def mask_end(pair: Pair) -> Iterator[Counterexample | None]:
@@ -76,7 +76,7 @@ def _turns(pair: Pair) -> Iterator[_Turn]:
             continue
         closed = facts.render_scenario(scenario, step.earlier, False).text
         prompt = facts.render_scenario(scenario, step.earlier, True).text
-        text, spans = _marked(facts, step, step.later)
+        text, spans = _marked(pair, step, step.later)
         if closed is None or prompt is None or text is None:
             continue
         history, start = common_prefix_length(closed, text), common_prefix_length(prompt, text)
@@ -92,9 +92,9 @@ def _turns(pair: Pair) -> Iterator[_Turn]:
         )
 
 
-def _history(facts: TemplateFacts, turn: _Turn) -> Iterator[Counterexample]:
+def _history(pair: Pair, turn: _Turn) -> Iterator[Counterexample]:
     """Earlier turns stay marked as they were, and no message of another is marked."""
-    text, spans = _marked(facts, turn.step, turn.step.earlier)
+    text, spans = _marked(pair, turn.step, turn.step.earlier)
     if text is not None and turn.text.startswith(text) and turn.before != spans:
         yield turn.wrong(str(turn.before), 0, f"earlier turns were marked {spans}")
     for start, end in turn.before:
@@ -102,10 +102,9 @@ def _history(facts: TemplateFacts, turn: _Turn) -> Iterator[Counterexample]:
             yield turn.wrong(excerpt(turn.text, start), start, "a message of another is marked")
 
 
-def _marked(facts: TemplateFacts, step: Step, count: int) -> tuple[str | None, list[Range]]:
-    context = facts.scenario_context(step.scenario, count, False)
-    outcome, spans = facts.template.render_with_spans(context)
-    return outcome.text, _joined(spans)
+def _marked(pair: Pair, step: Step, count: int) -> tuple[str | None, list[Range]]:
+    text, spans = pair.marked(step.scenario, count)
+    return text, _joined(spans)
 
 
 def _is_foreign(text: str, messages: list[dict[str, object]]) -> bool:

@@ -104,6 +104,12 @@ class Original:
         return found
 
     @cached_property
+    def doubtful_first(self) -> list[Scenario]:
+        """The scenarios, those where a tool question fails first: most candidates that fail, fail there."""
+        wrong = {q.scenario.name for q in self.facts.answered(Appended.TOOL) if not q.holds}
+        return sorted(self.scenarios, key=lambda scenario: scenario.name not in wrong)
+
+    @cached_property
     def consistent_counts(self) -> dict[str, list[int]]:
         """Scenario name -> the cuts up to which every question holds, replies in their mode and deltas included."""
         wrong = {(d.question.scenario.name, d.question.later) for d in delta_differences(self.facts)[0]}
@@ -131,23 +137,35 @@ def original_of(facts: TemplateFacts) -> Original:
     return _ORIGINALS[facts]
 
 
-class Pair(NamedTuple):
+class Pair:
     """One proof's question: is ``candidate`` a drop-in for the original, with these appended roles stable.
 
-    ``facts`` are those of the original, ``original`` its memo.
+    ``facts`` are those of the original, ``original`` its memo. A candidate that has other scenarios than the original
+    is taken by its source.
     """
 
-    facts: TemplateFacts
-    original: Original
-    candidate: TemplateFacts
-    stable_roles: frozenset[str]
+    def __init__(self, facts: TemplateFacts, candidate: TemplateFacts, stable_roles: frozenset[str]) -> None:
+        if candidate is not facts and candidate.__dict__.get("scenarios") is not facts.scenarios:
+            candidate = sibling(facts, candidate.source)
+        self.facts = facts
+        self.original = original_of(facts)
+        self.candidate = candidate
+        self.stable_roles = stable_roles
+        self._spans: dict[Any, tuple[str | None, list[tuple[int, int]]]] = {}
 
-    @classmethod
-    def of(cls, original: TemplateFacts, candidate: TemplateFacts, stable_roles: frozenset[str]) -> Pair:
-        """Bring both to the same scenarios; a candidate that has others is taken by its source."""
-        if candidate is not original and candidate.__dict__.get("scenarios") is not original.scenarios:
-            candidate = sibling(original, candidate.source)
-        return cls(original, original_of(original), candidate, stable_roles)
+    def questions(self) -> Iterator[Question]:
+        """The candidate's prefix questions; those of scenarios where the original fails come first."""
+        for scenario in self.original.doubtful_first:
+            yield from self.candidate.questions_of(scenario)
+
+    def marked(self, scenario: Scenario, count: int) -> tuple[str | None, list[tuple[int, int]]]:
+        """The candidate's text of a history (no generation prompt), and the spans that ``{% generation %}`` marks."""
+        key = tuple(map(id, scenario.messages[:count])), id(scenario.tools), repr(scenario.kwargs)
+        if key not in self._spans:
+            context = self.candidate.scenario_context(scenario, count, False)
+            outcome, spans = self.candidate.template.render_with_spans(context)
+            self._spans[key] = outcome.text, spans
+        return self._spans[key]
 
     def texts(self, scenario: Scenario, count: int, prompt: bool | None = None) -> tuple[str | None, str | None]:
         """Original's and candidate's render of the first ``count`` messages.

@@ -125,7 +125,7 @@ def prove(
     ``stop_at_first`` the laws after the first problem are not asked. Candidates share the renders of the original.
     """
     wanted = expect or default_expectation(original)
-    pair = Pair.of(original, candidate, wanted.stable_roles)
+    pair = Pair(original, candidate, wanted.stable_roles)
     results: dict[str, LawResult] = {}
     problems: list[str] = []
     error = pair.candidate.compile_error
@@ -147,7 +147,7 @@ def default_expectation(original: TemplateFacts) -> Expectation:
     """What any repair of this template must keep: the laws that it holds itself, and ``prefix-tool``. Memoised."""
     known = _EXPECTATIONS.get(original)
     if known is None:
-        pair = Pair.of(original, original, ROLES)
+        pair = Pair(original, original, ROLES)
         held = {name for name, law in LAWS.items() if _ask(name, law, pair, (), True).status is Status.HOLDS}
         known = _EXPECTATIONS[original] = Expectation(laws=frozenset(held | {"prefix-tool"}))
     return known
