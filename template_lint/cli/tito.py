@@ -75,7 +75,8 @@ def command(
     """
     from template_lint.snapshot.load import expand_targets
     from template_lint.target import parse_target
-    from template_lint.tito.harness import SCHEMA_VERSION, TitoOptions, TitoReport, run
+    from template_lint.tito.harness import TitoOptions, run
+    from template_lint.tito.report import SCHEMA_VERSION, TitoReport, as_json
 
     options = TitoOptions(
         tokenizer=tokenizer,
@@ -97,7 +98,6 @@ def command(
     with standard_output() as out:
         if output == "json":
             from template_lint.report.json import dumps
-            from template_lint.tito.harness import as_json
 
             documents = [as_json(report) for report in reports]
             out.write(dumps({"schema_version": SCHEMA_VERSION, "targets": documents, "errors": failures}) + "\n")

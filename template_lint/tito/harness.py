@@ -21,13 +21,14 @@ from template_lint.snapshot.model import Snapshot, TemplateCopy
 from template_lint.snapshot.special_tokens import special_tokens
 from template_lint.target import Target, parse_target
 from template_lint.tito.checks import run_checks
-from template_lint.tito.drift_report import DriftSummary, RatioSummary, drift_report
+from template_lint.tito.drift_report import drift_report
 from template_lint.tito.engines import Engine, MirrorEngine, TransformersFacts, load_transformers
 from template_lint.tito.evidence import Check, Status, prepare
+from template_lint.tito.report import TemplateTito, TitoReport
 from template_lint.tito.simulate import Playwright, Script
+from template_lint.tokenization import Tokenization, load_tokenization
 from template_lint.workers import Died, Failed, run_jobs
 
-SCHEMA_VERSION = 1
 ENGINES = ("mirror", "transformers")
 
 
@@ -44,78 +45,9 @@ class TitoOptions(NamedTuple):
     offline: bool = False
 
 
-class TemplateTito(NamedTuple):
-    """What was found out about one template.
+class TitoJob(NamedTuple):
+    """One template, the snapshot whose tokenizer serves it, and what a template is handed. Can be pickled."""
 
-    ``verdict`` is DESIGN.md's word for the template by its renders, ``appended`` one for each kind of appended message
-    (``tool``, ``user``, ``system``) by its buffers too. ``played`` conversations of ``conversations`` have a sampled
-    turn. ``problem`` says why nothing could be checked; then the rest is empty.
-    """
-
-    name: str
-    file: str | None
-    verdict: Verdict
-    appended: dict[str, str]
-    conversations: int = 0
-    played: int = 0
-    checks: list[Check] = []  # noqa: RUF012  (nobody mutates it)
-    drift: DriftSummary | None = None
-    ratio: RatioSummary | None = None
-    problem: str | None = None
-
-    @property
-    def sound(self) -> bool | None:
-        """Whether no check fails; None where nothing could be checked."""
-        if self.problem is not None or not self.played:
-            return None
-        return all(check.status is not Status.FAIL for check in self.checks)
-
-    @property
-    def answer(self) -> str:
-        """One sentence: will the buffer be exactly right with this template and tokenizer?"""
-        if self.sound is None:
-            return f"Not known: {self.problem}."
-        if not self.sound:
-            bad = [check for check in self.checks if check.status is Status.FAIL]
-            rules = ", ".join(dict.fromkeys(check.rule or check.name for check in bad))
-            return f"No: the buffer will not be what the template renders ({rules})."
-        passed = {check.name for check in self.checks if check.status is Status.PASS}
-        right = [kind for kind in self.appended if f"buffer-after-{kind}" in passed]
-        wrong = [kind for kind, word in self.appended.items() if word == "unstable"]
-        text = "Yes: the buffer is exactly right" + (f" after {_listed(right)} messages" if right else "")
-        if self.verdict.kwargs:
-            text += f" with {', '.join(f'{key}={value!r}' for key, value in self.verdict.kwargs.items())}"
-        if self.appended["tool"] == "no-tools":
-            text += "; the template knows no tools"
-        return f"{text}; a {_listed(wrong, 'or')} message rewrites history." if wrong else f"{text}."
-
-
-def _listed(words: Sequence[str], joint: str = "and") -> str:
-    return f" {joint} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
-
-
-class TitoReport(NamedTuple):
-    """The report of one target."""
-
-    target: str
-    repo: str | None
-    revision: str | None
-    engine: str
-    profile: str
-    seed: int
-    segmentations: int
-    templates: list[TemplateTito]
-
-    @property
-    def sound(self) -> bool | None:
-        """False if a template is unsound, None if one (or all) could not be checked, else True."""
-        answers = [template.sound for template in self.templates]
-        if False in answers:
-            return False
-        return None if None in answers or not answers else True
-
-
-class _Job(NamedTuple):
     copy: TemplateCopy
     snapshot: Snapshot
     tokenizer: Snapshot
@@ -147,7 +79,7 @@ def run(target: str | Target, options: TitoOptions = TitoOptions(), **changes: A
         raise CannotCheckError(f"{parsed.text}: {reason}. Give --tokenizer TARGET.", kind="no-tokenizer")
     variables = special_tokens(snapshot, profile.version) or special_tokens(donor, profile.version)
     conversations = _conversations(options)
-    jobs = [_Job(copy, snapshot, donor, profile, variables, conversations, options) for copy in snapshot.templates]
+    jobs = [TitoJob(copy, snapshot, donor, profile, variables, conversations, options) for copy in snapshot.templates]
     return TitoReport(
         target=parsed.text,
         repo=snapshot.repo,
@@ -180,11 +112,15 @@ def _conversations(options: TitoOptions) -> list[Scenario]:
     return [scenario for path in options.conversations for scenario in load_conversations(path)]
 
 
-def _work(jobs: list[_Job]) -> list[TemplateTito]:
+def _work(jobs: list[TitoJob]) -> list[TemplateTito]:
     reports: dict[int, TemplateTito] = {}
     for index, result in run_jobs(_examine, jobs, jobs=1, initializer="template_lint.rendering.limits:arm_process"):
         if isinstance(result, Died):
-            reports[index] = _unchecked(jobs[index], f"rendering took its process down: {result.reason}")
+            reports[index] = _unchecked(
+                jobs[index].copy.name,
+                jobs[index].copy.file or None,
+                f"rendering took its process down: {result.reason}",
+            )
         elif isinstance(result, Failed):
             raise RuntimeError(f"{result.error}\n{result.traceback}")
         elif isinstance(result, Exception):
@@ -194,36 +130,34 @@ def _work(jobs: list[_Job]) -> list[TemplateTito]:
     return [reports[index] for index in range(len(jobs))]
 
 
-def _unchecked(job: _Job, problem: str) -> TemplateTito:
-    return TemplateTito(job.copy.name, job.copy.file or None, Verdict(tito="unrenderable"), {}, problem=problem)
+def _unchecked(name: str, file: str | None, problem: str) -> TemplateTito:
+    return TemplateTito(name, file, Verdict(tito="unrenderable"), {}, problem=problem)
 
 
-def _examine(job: _Job) -> TemplateTito | UsageError | CannotCheckError:
+def _examine(job: TitoJob) -> TemplateTito | UsageError | CannotCheckError:
     try:
-        return examine(job)
+        return examine(*load(job), job.options)
     except (UsageError, CannotCheckError) as error:
         return error
 
 
-def examine(job: _Job) -> TemplateTito:
-    """Play and check one template in this process. Raises CannotCheckError where its tokenizer cannot be loaded."""
-    facts, engine = _facts(job)
+def examine(facts: TemplateFacts, engine: Engine, options: TitoOptions) -> TemplateTito:
+    """Play and check one template in this process. Raises CannotCheckError for a tokenizer without bytes."""
     error = facts.compile_error
     if error is not None:
-        return _unchecked(job, f"the template does not compile: {error.error}: {error.message}")
+        return _unchecked(facts.name, facts.file, f"the template does not compile: {error.error}: {error.message}")
     playwright = Playwright(engine)
-    chosen = _chosen(facts.scenarios, job.options.scenarios)
+    chosen = _chosen(facts.scenarios, options.scenarios)
     scripts = [playwright.write(scenario) for scenario in chosen]
     rollouts = prepare(engine, scripts, tools_matter=facts.static.reads_tools)
     checks = run_checks(rollouts)
     verdict = verdict_of(facts)
     with trusted_memory():  # what follows runs no template
-        options = job.options
         drift, ratio, texts = drift_report(engine, scripts, seed=options.seed, segmentations=options.segmentations)
     played = sum(bool(script.turns) for script in scripts)
     return TemplateTito(
-        name=job.copy.name,
-        file=job.copy.file or None,
+        name=facts.name,
+        file=facts.file,
         verdict=verdict,
         appended=_appended(verdict, checks),
         conversations=len(scripts),
@@ -235,7 +169,8 @@ def examine(job: _Job) -> TemplateTito:
     )
 
 
-def _facts(job: _Job) -> tuple[TemplateFacts, Engine]:
+def load(job: TitoJob) -> tuple[TemplateFacts, Engine]:
+    """The facts and the engine of a job, its tokenizer loaded. Raises CannotCheckError where it cannot be loaded."""
     arguments: dict[str, Any] = {
         "name": job.copy.name,
         "file": job.copy.file or None,
@@ -252,12 +187,10 @@ def _facts(job: _Job) -> tuple[TemplateFacts, Engine]:
             _warm_up(live)
         return TransformersFacts(live, job.copy.source, job.profile, **arguments), live
 
-    from template_lint.tokenization import load_tokenization
-
-    def load() -> Any:
+    def load_ours() -> Tokenization:
         return load_tokenization(job.tokenizer, profile_version=job.profile.version)
 
-    facts = TemplateFacts(job.copy.source, job.profile, tokenization=load, **arguments)
+    facts = TemplateFacts(job.copy.source, job.profile, tokenization=load_ours, **arguments)
     engine = MirrorEngine(facts)
     with trusted_memory():
         _warm_up(engine)
@@ -299,30 +232,3 @@ def _appended(verdict: Verdict, checks: Sequence[Check]) -> dict[str, str]:
 def _why_nothing(scripts: Sequence[Script]) -> str:
     problems = [script.problem.reason for script in scripts if script.problem is not None]
     return problems[0] if problems else "no conversation was asked for"
-
-
-def as_json(report: TitoReport) -> dict[str, Any]:
-    """The report as plain data, version SCHEMA_VERSION: keys are only ever added."""
-    return {
-        **report._asdict(),
-        "sound": report.sound,
-        "templates": [_template_json(template) for template in report.templates],
-    }
-
-
-def _template_json(template: TemplateTito) -> dict[str, Any]:
-    drift = template.drift
-    return {
-        **template._asdict(),
-        "answer": template.answer,
-        "sound": template.sound,
-        "verdict": template.verdict._asdict(),
-        "checks": [{**check._asdict(), "status": check.status.value} for check in template.checks],
-        "drift": drift
-        and {
-            **drift._asdict(),
-            "worst": drift.worst and drift.worst._asdict(),
-            "examples": [example._asdict() for example in drift.examples],
-        },
-        "ratio": template.ratio and template.ratio._asdict(),
-    }

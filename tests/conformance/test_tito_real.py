@@ -10,7 +10,8 @@ import pytest
 from template_lint.tito import delta
 from template_lint.tito.deltas import DeltaError
 from template_lint.tito.evidence import Check, Status
-from template_lint.tito.harness import TemplateTito, as_json, run
+from template_lint.tito.harness import run
+from template_lint.tito.report import TemplateTito, as_json
 from tests.inputs import corpus_dir, tokenizer_dir
 
 TEMPLATES = {

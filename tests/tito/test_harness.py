@@ -10,7 +10,8 @@ import pytest
 
 from template_lint.errors import CannotCheckError, TemplateSelectionError, UsageError
 from template_lint.tito.evidence import Check, Status
-from template_lint.tito.harness import TemplateTito, as_json, run
+from template_lint.tito.harness import run
+from template_lint.tito.report import TemplateTito, as_json
 from tests.tito import toy_models as toy
 
 

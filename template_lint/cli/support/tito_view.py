@@ -9,7 +9,7 @@ from template_lint.report.layout.escape import visible
 from template_lint.report.layout.table import Cell, table
 from template_lint.tito.drift_report import DriftSummary, Example, RatioSummary
 from template_lint.tito.evidence import Check, Status
-from template_lint.tito.harness import TemplateTito, TitoReport
+from template_lint.tito.report import TemplateTito, TitoReport
 
 _STYLES = {Status.FAIL: "bold red", Status.WARN: "yellow", Status.SKIPPED: "dim", Status.PASS: "green"}
 _ANSWERS = {True: "bold green", False: "bold red", None: "bold yellow"}
