@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RULE_PAGES = ROOT / "docs" / "rules"
 sys.path.insert(0, str(ROOT))
 
+from scripts.patch_index import patch_index  # noqa: E402
 from scripts.readme import readme  # noqa: E402
 from scripts.rule_pages import rule_pages  # noqa: E402
 from template_lint.scenarios.catalogue import expand_yaml  # noqa: E402
@@ -20,6 +21,7 @@ def generated() -> dict[Path, str]:
     front = ROOT / "README.md"
     return {
         catalogue.with_suffix(".json"): expand_yaml(catalogue.read_text(encoding="utf-8")),
+        ROOT / "templates_patched" / "index.yaml": patch_index(ROOT / "templates_patched"),
         front: readme(front.read_text(encoding="utf-8"), ROOT),
         **{RULE_PAGES / name: content for name, content in rule_pages().items()},
     }

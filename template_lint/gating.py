@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from template_lint.errors import TemplateLintError
@@ -50,7 +48,7 @@ def gate(
     failures = _failures(tokenizer, source, tools, user_turns, stop_ids, template_kwargs)
     if not failures:
         return None
-    patched = training_template(source)
+    patched = _training_template(tokenizer, source)
     if patched is not None and not _failures(tokenizer, patched, tools, user_turns, stop_ids, template_kwargs):
         return patched
     first = failures[0]
@@ -60,29 +58,11 @@ def gate(
     raise GateError(f"{first.name}{rule}: {first.message}. {fix}{kept}", failures)
 
 
-def training_template(source: str) -> str | None:
-    """The training template that the library has for exactly this template text, or None."""
-    import yaml
+def _training_template(tokenizer: Any, source: str) -> str | None:
+    from template_lint.patches.training import training_template
 
-    folder = _library()
-    if folder is None:
-        return None
-    digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
-    index = yaml.safe_load((folder / "index.yaml").read_text(encoding="utf-8"))
-    for entry in index["templates"]:
-        known = entry["sha256"]
-        if digest == known or (isinstance(known, list) and digest in known):
-            return (folder / f"{entry['name']}_training.jinja").read_text(encoding="utf-8")
-    return None
-
-
-def _library() -> Path | None:
-    """Where the training templates lie: in the installed package, or beside it in a checkout."""
-    package = Path(__file__).parent
-    for folder in (package / "templates_patched", package.parent / "templates_patched"):
-        if (folder / "index.yaml").is_file():
-            return folder
-    return None
+    found = training_template(tokenizer, chat_template=source)
+    return None if found is None else found.source
 
 
 def _own_template(tokenizer: Any, tools: Sequence[Any] | None) -> str:
@@ -105,8 +85,8 @@ def _failures(
     from template_lint.facts.verdict import verdict_of
     from template_lint.rendering.profiles import installed_profile
     from template_lint.tito.checks import run_checks
-    from template_lint.tito.engines import TransformersEngine, TransformersFacts
     from template_lint.tito.evidence import Check, Status, prepare
+    from template_lint.tito.live_engine import TransformersEngine, TransformersFacts
     from template_lint.tito.simulate import Playwright
 
     engine = TransformersEngine(tokenizer, chat_template=source, stop_ids=stop_ids)

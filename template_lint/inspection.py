@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 from template_lint.facts import TemplateFacts
 from template_lint.facts.verdict import capabilities_of, verdict_of
 from template_lint.model import Finding, Skipped, TemplateReport, Verdict
+from template_lint.patches.training import patch_name
 from template_lint.rendering import limits
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.registry import all_rules
 
 if TYPE_CHECKING:
     from template_lint.job import Job
+
+_UNRENDERABLE = Verdict(tito="unrenderable")
 
 
 def prepare_worker() -> None:
@@ -63,7 +66,7 @@ def _inspect(job: Job) -> TemplateReport:
         file=job.copy.file or None,
         sha256=_digest(job.copy.source),
         source=job.copy.source,
-        verdict=verdict_of(facts) if healthy else Verdict(tito="unrenderable"),
+        verdict=verdict_of(facts)._replace(patch=patch_name(job.copy.source)) if healthy else _UNRENDERABLE,
         prompt_fingerprint=facts.prompt_fingerprint if healthy else "",
         capabilities=capabilities_of(facts) if healthy else {},
         findings=findings,
@@ -113,7 +116,7 @@ def stopped_report(job: Job, reason: str, *, what: str = "rendering took its pro
         file=job.copy.file or None,
         sha256=_digest(job.copy.source),
         source=job.copy.source,
-        verdict=Verdict(tito="unrenderable"),
+        verdict=_UNRENDERABLE,
         prompt_fingerprint="",
         capabilities={},
         findings=findings,

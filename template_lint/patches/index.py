@@ -98,12 +98,14 @@ def library_folder() -> Path | None:
     return None
 
 
-@lru_cache(maxsize=1)
 def load_index() -> tuple[Entry, ...]:
     """All entries by name, from ``index.yaml``; none where there is no library. Raises LibraryError."""
     folder = library_folder()
-    if folder is None:
-        return ()
+    return () if folder is None else _load(folder)
+
+
+@lru_cache(maxsize=2)
+def _load(folder: Path) -> tuple[Entry, ...]:
     data = json.loads((folder / "index.yaml").read_text(encoding="utf-8"))
     if data.get("version") != VERSION:
         raise LibraryError(f"index.yaml: version {data.get('version')!r} is not {VERSION}. Reinstall template-lint.")

@@ -117,12 +117,14 @@ def prove(
     *,
     expect: Expectation | None = None,
     stop_at_first: bool = False,
+    forgive_missing: bool = False,
 ) -> Proof:
     """Ask every law of ``candidate`` against ``original``.
 
     Make the candidate with ``sibling(original, source)``: its scenarios are then the original's. Without ``expect``,
     the candidate must hold every law that the original holds against itself, and ``prefix-tool``. With
-    ``stop_at_first`` the laws after the first problem are not asked. Candidates share the renders of the original.
+    ``stop_at_first`` the laws after the first problem are not asked; with ``forgive_missing`` a listed difference need
+    not occur, nor a law that is listed as not applicable be so. Candidates share the renders of the original.
     """
     wanted = expect or default_expectation(original)
     pair = Pair(original, candidate, wanted.stable_roles)
@@ -131,10 +133,12 @@ def prove(
     error = pair.candidate.compile_error
     if error is not None:
         problems.append(f"does not compile: {error.error}: {error.message}")
-    for name, law in LAWS.items() if error is None else ():
+    for name in LAWS if error is None else ():
         expected = tuple(difference for difference in wanted.differences if difference.law == name)
-        result = results[name] = _ask(name, law, pair, expected, stop_at_first and name in wanted.laws)
-        problems += _problems(result, wanted, expected)
+        result = results[name] = ask(name, pair, expected=expected, stop=stop_at_first and name in wanted.laws)
+        problems += _failure(result, wanted)
+        if not forgive_missing:
+            problems += _missing(result, wanted, expected)
         if problems and stop_at_first:
             break
     return Proof(_digest(original), _digest(candidate), original.profile.label, results, tuple(problems))
@@ -148,18 +152,19 @@ def default_expectation(original: TemplateFacts) -> Expectation:
     known = _EXPECTATIONS.get(original)
     if known is None:
         pair = Pair(original, original, ROLES)
-        held = {name for name, law in LAWS.items() if _ask(name, law, pair, (), True).status is Status.HOLDS}
+        held = {name for name in LAWS if ask(name, pair, stop=True).status is Status.HOLDS}
         known = _EXPECTATIONS[original] = Expectation(laws=frozenset(held | {"prefix-tool"}))
     return known
 
 
-def _ask(name: str, law: Law, pair: Pair, expected: tuple[Difference, ...], stop: bool) -> LawResult:
+def ask(name: str, pair: Pair, *, expected: tuple[Difference, ...] = (), stop: bool = False) -> LawResult:
+    """Ask one law. With ``stop`` its first counterexample ends it."""
     asked = 0
     first = None
     failing: dict[str, None] = {}
     occurred: dict[Difference, None] = {}
     try:
-        for answer in law(pair):
+        for answer in LAWS[name](pair):
             if answer is None:
                 asked += 1
                 continue
@@ -177,29 +182,31 @@ def _ask(name: str, law: Law, pair: Pair, expected: tuple[Difference, ...], stop
     return LawResult(name, status, asked, first, tuple(failing), "", tuple(occurred))
 
 
-def _problems(result: LawResult, wanted: Expectation, expected: tuple[Difference, ...]) -> Iterator[str]:
-    if result.law in wanted.not_applicable:
-        if result.status is not Status.NOT_APPLICABLE:
-            yield f"{result.law} is listed as not applicable and can be asked: it {result.status.value}"
-        return
-    if result.law not in wanted.laws:
-        return
-    if result.first is not None:
+def _failure(result: LawResult, wanted: Expectation) -> Iterator[str]:
+    if result.first is not None and result.law in wanted.laws:
         more = f" and {len(result.scenarios) - 1} more scenarios" if len(result.scenarios) > 1 else ""
         where = f"{result.first.scenario} ({result.first.messages} messages, offset {result.first.offset})"
         yield f"{result.law} fails in {where}{more}: {result.first.detail}"
-        return
-    for difference in expected:
-        if difference not in result.occurred:
-            yield f"{result.law}: the listed difference in {', '.join(difference.scenarios)} does not occur"
-    if result.status is Status.NOT_APPLICABLE and not _may_be_skipped(result.law, wanted):
+    elif (
+        result.status is Status.NOT_APPLICABLE and result.law in wanted.laws and not _may_be_skipped(result.law, wanted)
+    ):
         yield f"{result.law} cannot be asked and is not listed as such: {result.reason}"
 
 
+def _missing(result: LawResult, wanted: Expectation, expected: tuple[Difference, ...]) -> Iterator[str]:
+    """What is listed and is not so."""
+    if result.law in wanted.not_applicable and result.status is not Status.NOT_APPLICABLE:
+        yield f"{result.law} is listed as not applicable and can be asked"
+    for difference in expected:
+        if difference not in result.occurred:
+            yield f"{result.law}: the listed difference in {', '.join(difference.scenarios)} does not occur"
+
+
 def _may_be_skipped(law: str, wanted: Expectation) -> bool:
-    """A tokenizer is not always there, and roles that are not said to be stable are not asked."""
+    """What is listed; ids without a tokenizer; roles that are not said to be stable."""
     role = law.removeprefix("prefix-")
-    return law == "prefix-ids" or (role in ROLES and role not in wanted.stable_roles)
+    unstable = role in ROLES and role not in wanted.stable_roles
+    return law == "prefix-ids" or unstable or law in wanted.not_applicable
 
 
 def _digest(facts: TemplateFacts) -> str:

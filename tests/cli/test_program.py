@@ -41,7 +41,7 @@ def test_help_of_every_command(run: Run, command: str) -> None:
 
 def test_commands_are_found_in_the_package(run: Run) -> None:
     listed = run("--help").stdout.partition("Commands:\n")[2]
-    names = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2:3].isalpha()]
+    names = [line.split()[0] for line in listed.partition("\n\n")[0].splitlines() if line[2:3].isalpha()]
     assert names == sorted(names)
     assert {"check", "explain", "patches", "render", "rules"} <= set(names)
 

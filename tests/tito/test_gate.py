@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from template_lint import gate, gating
+from template_lint import gate
 from template_lint.gating import GateError
+from template_lint.patches import index, matching, training_template
 from tests.tito import toy_models as toy
 from tests.tito.toy_models import tokenizer
 
@@ -77,24 +79,35 @@ def test_another_template_than_the_tokenizers_own() -> None:
 
 
 def library(path: Path, original: str, patched: str) -> Path:
-    digest = hashlib.sha256(original.encode()).hexdigest()
-    (path / "index.yaml").write_text(f"version: 1\ntemplates:\n- {{name: toy, sha256: [{digest}]}}\n", "utf-8")
+    entry = {
+        "name": "toy",
+        "family": "toy",
+        "models": ["toy/toy"],
+        "originals": [{"sha256": hashlib.sha256(original.encode()).hexdigest(), "source": "toy.jinja"}],
+        "fixes": [{"kind": "prefix", "sentence": "It holds."}],
+        "stable_roles": ["tool"],
+        "transformers": ["5.24"],
+    }
+    (path / "index.yaml").write_text(json.dumps({"version": 1, "templates": [entry]}), "utf-8")
     (path / "toy_training.jinja").write_text(patched, "utf-8")
     return path
 
 
 def test_a_training_template_is_proposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gating, "_library", lambda: library(tmp_path, toy.THINKS_LAST, toy.SOUND))
+    library(tmp_path, toy.THINKS_LAST, toy.SOUND)
+    for module in (index, matching):
+        monkeypatch.setattr(module, "library_folder", lambda: tmp_path)
     assert gate(tokenizer(toy.THINKS_LAST), tools=[toy.TOOL]) == toy.SOUND
     assert gate(tokenizer(toy.SOUND), tools=[toy.TOOL]) is None
 
 
 def test_a_training_template_that_does_not_help_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gating, "_library", lambda: library(tmp_path, toy.THINKS_LAST, toy.FIRST_RESULT_ONLY))
+    library(tmp_path, toy.THINKS_LAST, toy.FIRST_RESULT_ONLY)
+    for module in (index, matching):
+        monkeypatch.setattr(module, "library_folder", lambda: tmp_path)
     with pytest.raises(GateError, match="does not help"):
         gate(tokenizer(toy.THINKS_LAST))
 
 
-def test_the_library_of_the_project_is_found() -> None:
-    assert gating.training_template(toy.SOUND) is None
-    assert gating._library() is not None
+def test_the_library_of_the_project_has_nothing_for_a_toy() -> None:
+    assert training_template(toy.SOUND) is None

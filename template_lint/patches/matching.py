@@ -1,0 +1,105 @@
+"""Finding the training template for a chat template: by its bytes, by its normalised source, by its behaviour.
+
+A name proves nothing. What was found by bytes or by source has been proven in the library; what is to be found by
+behaviour is proven on the spot.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+
+import jinja2
+from jinja2.lexer import Lexer
+
+from template_lint.facts import TemplateFacts
+from template_lint.patches.index import Entry, digest, library_folder, load_index, read_source
+from template_lint.patches.pair import sibling
+from template_lint.patches.proof import prove
+
+_NORMALISED = "normalised:"
+
+
+class MatchedBy(enum.Enum):
+    """How a training template was found."""
+
+    SHA256 = "sha256"
+    SOURCE = "source"
+    BEHAVIOUR = "behaviour"
+
+
+def match_source(source: str) -> tuple[Entry, MatchedBy] | None:
+    """The entry whose original has these bytes, or is the same program written otherwise. Renders nothing."""
+    known = _known(library_folder())
+    found = known.get(digest(source))
+    if found is not None:
+        return found, MatchedBy.SHA256
+    found = known.get(f"{_NORMALISED}{normalised_digest(source)}")
+    return None if found is None else (found, MatchedBy.SOURCE)
+
+
+@lru_cache(maxsize=2)
+def _known(_library: Path | None) -> dict[str, Entry]:
+    """sha256 of each original, and of its normalised source (marked as such), -> its entry. Kept by library."""
+    entries = load_index()
+    known = {o.sha256: entry for entry in entries for o in entry.originals}
+    return known | {_NORMALISED + o.normalised: entry for entry in entries for o in entry.originals if o.normalised}
+
+
+def match_behaviour(facts: TemplateFacts) -> Entry | None:
+    """The first entry whose training template is a proven drop-in for this template: about 0.1 s an entry.
+
+    Listed differences need not occur: a near copy may have repaired some defect itself.
+    """
+    for entry in load_index():
+        if is_drop_in(facts, read_source(entry.name), entry):
+            return entry
+    return None
+
+
+def is_drop_in(facts: TemplateFacts, training: str, entry: Entry) -> bool:
+    """Whether no law fails for this pair beyond what the entry lists."""
+    expect = entry.expectation(facts.profile)
+    proof = prove(facts, sibling(facts, training), expect=expect, stop_at_first=True, forgive_missing=True)
+    return proof.ok and proof.results["first-prompt"].asked > 0
+
+
+def normalised_digest(source: str) -> str | None:
+    """sha256 of the program that the lexer hands on: None where there is none.
+
+    Equal for templates that differ in comments, in white space inside tags, in white space that the tags' own control
+    removes, and in the quotes of strings. Anything printed counts.
+    """
+    tokens: list[tuple[str, str]] = []
+    try:
+        for _, kind, value in _lexer().tokeniter(source, None):
+            if kind in ("whitespace", "comment_begin", "comment", "comment_end", "linecomment"):
+                continue
+            if kind == "string":
+                value = _unquoted(value)
+            elif kind.endswith(("_begin", "_end")):
+                value = ""
+            if kind == "data" and tokens and tokens[-1][0] == "data":
+                tokens[-1] = "data", tokens[-1][1] + value
+            elif kind != "data" or value:
+                tokens.append((kind, value))
+    except jinja2.TemplateSyntaxError:
+        return None
+    return hashlib.sha256(json.dumps(tokens).encode("ascii")).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _lexer() -> Lexer:
+    # The settings of apply_chat_template; extensions change no token.
+    return jinja2.Environment(trim_blocks=True, lstrip_blocks=True).lexer
+
+
+def _unquoted(literal: str) -> str:
+    """The value of a string literal, as Jinja's lexer reads it."""
+    try:
+        return literal[1:-1].encode("ascii", "backslashreplace").decode("unicode-escape")
+    except UnicodeDecodeError:
+        return literal
