@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from template_lint.tito.buffer import Buffer
-    from template_lint.tito.deltas import delta
+    from template_lint.tito.deltas import Delta, DeltaError, delta
 
-__all__ = ["Buffer", "delta"]
+__all__ = ["Buffer", "Delta", "DeltaError", "delta"]
 
-_HOMES = {"Buffer": "template_lint.tito.buffer", "delta": "template_lint.tito.deltas"}
+_HOMES = {
+    "Buffer": "template_lint.tito.buffer",
+    "Delta": "template_lint.tito.deltas",
+    "DeltaError": "template_lint.tito.deltas",
+    "delta": "template_lint.tito.deltas",
+}
 
 
 def __getattr__(name: str) -> Any:

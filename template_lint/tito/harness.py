@@ -22,8 +22,9 @@ from template_lint.snapshot.special_tokens import special_tokens
 from template_lint.target import Target, parse_target
 from template_lint.tito.checks import run_checks
 from template_lint.tito.drift_report import drift_report
-from template_lint.tito.engines import Engine, MirrorEngine, TransformersFacts, load_transformers
+from template_lint.tito.engines import Engine, MirrorEngine
 from template_lint.tito.evidence import Check, Status, prepare
+from template_lint.tito.live_engine import TransformersFacts, load_transformers
 from template_lint.tito.report import TemplateTito, TitoReport
 from template_lint.tito.simulate import Playwright, Script
 from template_lint.tokenization import Tokenization, load_tokenization

@@ -158,7 +158,7 @@ class Playwright:
 
     def _delta(self, scenario: Scenario, messages: Messages, count: int) -> Delta | DeltaError:
         calls = [message.get("tool_calls") for message in messages[:-count]]
-        key = repr((messages[-count:], calls, scenario.tools is None, scenario.kwargs))
+        key = repr((messages[-count:], calls, scenario.tools, scenario.kwargs))
         if key not in self._deltas:
             try:
                 self._deltas[key] = delta(

@@ -9,7 +9,8 @@ import pytest
 from template_lint.facts.prefix import Appended
 from template_lint.tito import delta
 from template_lint.tito.deltas import DeltaError, turn_end
-from template_lint.tito.engines import TransformersEngine, as_engine
+from template_lint.tito.engines import as_engine
+from template_lint.tito.live_engine import TransformersEngine
 from tests.tito import toy_models as toy
 from tests.tito.toy_models import call, result, tokenizer
 
