@@ -136,10 +136,11 @@ def _run(jobs: list[Job], options: Options, progress: Progress | None) -> list[T
     done = len(jobs) - len(missing)
     if missing:
         started = partial(progress, done, len(jobs), "") if progress else _nothing
-        for position, report in _work([jobs[index] for index in missing], options.jobs, started):
+        for position, report, lasting in _work([jobs[index] for index in missing], options.jobs, started):
             index = missing[position]
             results[index] = report
-            if cache:
+            # A worker may die because the machine is short of memory: that says nothing about the template.
+            if cache and lasting:
                 cache.store(keys[index], report)
             done += 1
             if progress is not None:
@@ -159,7 +160,8 @@ def _nothing() -> None:
     return None
 
 
-def _work(jobs: list[Job], processes: int, started: Callable[[], None]) -> Iterable[tuple[int, TemplateReport]]:
+def _work(jobs: list[Job], processes: int, started: Callable[[], None]) -> Iterable[tuple[int, TemplateReport, bool]]:
+    """(index, report, whether the report would be the same again) of every job, as they come."""
     count = processes or _processors()
     # By name: this process must not pay for importing what only the workers run.
     inspect, prepare = "template_lint.inspection:inspect_template", "template_lint.inspection:prepare_worker"
@@ -167,11 +169,11 @@ def _work(jobs: list[Job], processes: int, started: Callable[[], None]) -> Itera
         if isinstance(result, Died):
             from template_lint.inspection import stopped_report
 
-            yield index, stopped_report(jobs[index], result.reason)
+            yield index, stopped_report(jobs[index], result.reason), False
         elif isinstance(result, Failed):
             raise InternalError(f"{jobs[index].snapshot.target.text}: {result.error}\n{result.traceback}")
         else:
-            yield index, result
+            yield index, result, True
 
 
 class InternalError(TemplateLintError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from template_lint.facts import TemplateFacts
 from template_lint.facts.verdict import capabilities_of, verdict_of
 from template_lint.model import Finding, Skipped, TemplateReport, Verdict
-from template_lint.patches.training import patch_name
+from template_lint.patches.lookup import patch_by_digest
 from template_lint.rendering import limits
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.registry import all_rules
@@ -46,6 +46,11 @@ def inspect_template(job: Job) -> TemplateReport:
 
 def _inspect(job: Job) -> TemplateReport:
     facts = facts_of(job)
+    healthy = facts.selection_error is None and facts.compile_error is None
+    # Before the rules: TL508 reports what was stopped in any render.
+    verdict = _with_patch(verdict_of(facts), job.copy.source) if healthy else _UNRENDERABLE
+    fingerprint = facts.prompt_fingerprint if healthy else ""
+    capabilities = capabilities_of(facts) if healthy else {}
     findings: list[Finding] = []
     skipped: list[Skipped] = []
     checked: list[str] = []
@@ -60,20 +65,29 @@ def _inspect(job: Job) -> TemplateReport:
                 reason = str(skip)
         skipped.append(Skipped(rule=rule.code, reason=reason))
     findings.sort(key=_order)
-    healthy = facts.selection_error is None and facts.compile_error is None
     return TemplateReport(
         name=job.copy.name,
         file=job.copy.file or None,
         sha256=_digest(job.copy.source),
         source=job.copy.source,
-        verdict=verdict_of(facts)._replace(patch=patch_name(job.copy.source)) if healthy else _UNRENDERABLE,
-        prompt_fingerprint=facts.prompt_fingerprint if healthy else "",
-        capabilities=capabilities_of(facts) if healthy else {},
+        verdict=verdict,
+        prompt_fingerprint=fingerprint,
+        capabilities=capabilities,
         findings=findings,
         skipped=skipped,
         checked=checked,
         pointer=job.copy.pointer,
     )
+
+
+def _with_patch(verdict: Verdict, source: str) -> Verdict:
+    """Add the training template: by bytes always; by normalised source where the verdict calls for one."""
+    name = patch_by_digest(_digest(source))
+    if name is None and verdict.tito in ("unstable", "breaks-on-user"):
+        from template_lint.patches.training import patch_name
+
+        name = patch_name(source)
+    return verdict._replace(patch=name)
 
 
 def facts_of(job: Job) -> TemplateFacts:

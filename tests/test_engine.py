@@ -317,7 +317,6 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch:
     assert check([str(tmp_path / "a.jinja")], CACHED) == check([str(tmp_path / "a.jinja")], OPTIONS)
 
 
-@pytest.mark.xfail(reason="the report of a killed worker is cached like any other", strict=True)
 def test_a_template_whose_worker_died_is_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A worker may also die because the machine was short of memory: that says nothing about the template.
     monkeypatch.setattr(limits, "HARD_SECONDS", 0.3)

@@ -69,7 +69,11 @@ CASES = [
     Case("odd-role", [USER, {"role": "harbour master", "content": "Hm"}]),
     Case("documents", [USER], None, {"documents": [{"title": "T", "text": "D"}]}, True),
     Case("continue", [USER, {"role": "assistant", "content": "At noon, "}], continue_final=True),
-    Case("continue-parts", [USER, {"role": "assistant", "content": [{"type": "text", "text": "At"}]}], continue_final=True),
+    Case(
+        "continue-parts",
+        [USER, {"role": "assistant", "content": [{"type": "text", "text": "At"}]}],
+        continue_final=True,
+    ),
     Case("empty", []),
     Case("not-a-dict", ["hello"]),
 ]

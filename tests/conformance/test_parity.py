@@ -1,4 +1,6 @@
-"""Our renderer against the installed transformers: every corpus template, every conversation, text or exception class."""
+"""Our renderer against the installed transformers: every corpus template, every conversation, text or exception
+class.
+"""
 
 from __future__ import annotations
 

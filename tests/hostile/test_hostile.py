@@ -130,7 +130,6 @@ def test_findings_can_be_printed(kind: str, request: pytest.FixtureRequest) -> N
             assert finding.place.column >= 1
 
 
-@pytest.mark.xfail(reason="TL004 prints the whole name", strict=True)
 def test_a_name_of_900_kilobytes(odd: Run) -> None:
     assert all(len(finding.message) < 5_000 for finding in odd.of("long-name").findings)
 

@@ -11,6 +11,7 @@ from template_lint.facts.static import SPECIAL_TOKEN_NAMES, SUPPLIED
 from template_lint.model import Finding, Place, Severity
 from template_lint.rendering.positions import offset_of, walk
 from template_lint.rules.base import Rule
+from template_lint.rules.wording import shorten
 
 # Methods and attributes of everything a template can hold: JSON data, loop, namespace, cycler, joiner.
 _PLAIN_TYPES = (str, list, tuple, dict, int, float, bool)
@@ -52,7 +53,7 @@ class UnknownName(Rule):
             reported.add((kind, name))
             yield self.finding(
                 facts,
-                f"apply_chat_template has no {kind} {name!r}: this line raises when it is reached",
+                f"apply_chat_template has no {kind} {shorten(name)}: this line raises when it is reached",
                 remedy=_remedy(kind, name),
                 place=_name_place(facts, node, name),
                 evidence={"kind": kind, "name": name},
@@ -67,10 +68,11 @@ class UnknownName(Rule):
                 continue
             uses = [node for node in facts.static.free[name] if id(node) in risky]
             if uses:
+                short = shorten(name)[1:-1]
                 yield self.finding(
                     facts,
-                    f"the variable {name!r} is supplied by nobody and used without a guard",
-                    remedy=f"Guard it: {{% if {name} is defined %}}, or {name} | default(...).",
+                    f"the variable {shorten(name)} is supplied by nobody and used without a guard",
+                    remedy=f"Guard it: {{% if {short} is defined %}}, or {short} | default(...).",
                     place=_name_place(facts, uses[0], name),
                     evidence={"kind": "variable", "name": name},
                 )
