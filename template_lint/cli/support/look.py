@@ -13,7 +13,7 @@ from template_lint.errors import TemplateSelectionError, UsageError
 from template_lint.facts.shapes import SHAPES, Shape
 from template_lint.rendering.apart import render_apart
 from template_lint.rendering.api import RenderError, Rendering, render
-from template_lint.rendering.profiles import resolve_profile
+from template_lint.rendering.profiles import Profile, resolve_profile
 from template_lint.scenarios.model import Scenario
 from template_lint.snapshot.load import load_snapshot
 from template_lint.snapshot.model import Snapshot, TemplateCopy
@@ -59,7 +59,7 @@ def look(request: Request) -> Shown:
     return Shown(
         rendering=rendering,
         voices=Voices(rendering.text, request.scenario.messages, control),
-        tokens=_tokens(tokenization, rendering.text) if tokenization else (),
+        tokens=_tokens(tokenization, rendering, resolve_profile(request.transformers)) if tokenization else (),
         note="" if shape == SHAPES[0] else f"the template refuses the usual shape; shown with {shape.describe()}",
     )
 
@@ -128,9 +128,12 @@ def _tokenization(snapshot: Snapshot, version: tuple[int, int]) -> Tokenization:
     return load_tokenization(snapshot, profile_version=version)
 
 
-def _tokens(tokenization: Tokenization, text: str) -> tuple[TokenRow, ...]:
-    ids, offsets = tokenization.encode_with_offsets(text)
+def _tokens(tokenization: Tokenization, rendering: Rendering, profile: Profile) -> tuple[TokenRow, ...]:
+    from template_lint.rendering.masks import token_mask
+
+    ids, offsets = tokenization.encode_with_offsets(rendering.text)
+    mask = token_mask(rendering.generation_spans, offsets, profile)
     return tuple(
-        TokenRow(id=token_id, piece=tokenization.token(token_id), start=start, end=end)
-        for token_id, (start, end) in zip(ids, offsets, strict=True)
+        TokenRow(id=token_id, piece=tokenization.token(token_id), start=start, end=end, masked=bool(bit))
+        for token_id, (start, end), bit in zip(ids, offsets, mask, strict=True)
     )

@@ -24,12 +24,13 @@ _STYLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class TokenRow:
-    """One token: its id, its vocabulary piece, and the range [start, end) of characters it stands for."""
+    """One token: its id, its vocabulary piece, the range [start, end) of characters it stands for, and its mask bit."""
 
     id: int
     piece: str
     start: int
     end: int
+    masked: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +57,7 @@ def prose(shown: Shown, canvas: Canvas) -> str:
 
 def token_table(shown: Shown, canvas: Canvas, *, mask: bool) -> Iterator[str]:
     """Yield one row per token: index, id, speaker, with ``mask`` also 1 or 0, and its text."""
-    text, spans = shown.rendering.text, shown.rendering.generation_spans
+    text = shown.rendering.text
     header = ["token", "id", "voice", *(["mask"] if mask else []), "text"]
     rows = []
     reached = 0
@@ -66,10 +67,9 @@ def token_table(shown: Shown, canvas: Canvas, *, mask: bool) -> Iterator[str]:
         shares = token.start < reached or token.start == token.end
         piece = f"<{visible(token.piece)}>" if shares else f"'{visible(text[token.start : token.end], backslash=True)}'"
         reached = max(reached, token.end)
-        masked = any(token.end > start and token.start < end for start, end in spans)
         style = _STYLES.get(voice, "")
         cells = [Cell(str(index), "dim"), Cell(str(token.id)), Cell(visible(voice), style)]
-        rows.append([*cells, *([Cell("1" if masked else "0")] if mask else []), Cell(piece, style)])
+        rows.append([*cells, *([Cell("1" if token.masked else "0")] if mask else []), Cell(piece, style)])
     yield from table(rows, canvas, header=header, right=frozenset({0, 1}), breaker=characters)
 
 
