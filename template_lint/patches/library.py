@@ -31,8 +31,8 @@ class EntryProof(NamedTuple):
 def load_entries(folder: Path | None = None) -> tuple[Entry, ...]:
     """All entries by name, from the ``NAME.yaml`` files themselves. Raises LibraryError."""
     folder = folder or library_folder()
-    files = [] if folder is None else sorted(path for path in folder.glob("*.yaml") if path.name != "index.yaml")
-    return tuple(read_entry(path) for path in files) or load_index()
+    files = [] if folder is None else [path for path in folder.glob("*.yaml") if path.name != "index.yaml"]
+    return tuple(read_entry(path) for path in sorted(files, key=lambda path: path.stem)) or load_index()
 
 
 def read_entry(path: Path) -> Entry:
