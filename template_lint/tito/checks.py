@@ -12,7 +12,7 @@ from typing import Any
 from template_lint.facts.prefix import Appended
 from template_lint.tito.deltas import Delta, DeltaError, delta, first_difference
 from template_lint.tito.evidence import REMEDIES, Check, Rollouts, Status, first_clash, pair, words_of
-from template_lint.tito.simulate import Script
+from template_lint.tito.simulate import Script, Step
 from template_lint.tito.token_checks import (
     mask_of_markers,
     mask_on_sampled,
@@ -53,19 +53,28 @@ def buffer_after(rollouts: Rollouts, kind: Appended) -> Check:
     refused: list[str] = []
     failures: list[tuple[Script, str, str, dict[str, Any]]] = []
     for script, buffer in zip(rollouts.scripts, rollouts.buffers, strict=True):
+        failure = None
         clash = first_clash(rollouts.engine, script, buffer)
-        reached = len(script.steps) if clash is None else clash.step
-        compared += sum(step.appended is kind for step in script.steps[:reached])
-        if clash is not None and script.steps[clash.step].appended is kind:
-            step = script.steps[clash.step]
-            rule = step.real.rule if isinstance(step.real, DeltaError) else "TL106"
-            failures.append((script, rule, clash.words, clash.evidence))
-        elif script.problem is not None and script.problem.appended is kind:
-            if script.problem.rule in _REFUSALS:
-                refused.append(f"{script.problem.rule}: {script.problem.reason}")
+        for index, step in enumerate(script.steps):
+            if step.appended is not kind:
+                continue
+            if clash is not None and clash.step < index:
+                # The buffer already differs for another reason: what is left to ask is the delta.
+                failure = _wrong_delta(rollouts, step)
+            elif clash is not None and clash.step == index:
+                rule = step.real.rule if isinstance(step.real, DeltaError) else "TL106"
+                failure = rule, clash.words, clash.evidence
+            if failure is not None:
+                break
+            compared += 1
+        problem = script.problem
+        if failure is None and problem is not None and problem.appended is kind:
+            if problem.rule in _REFUSALS:
+                refused.append(f"{problem.rule}: {problem.reason}")
             else:
-                problem = script.problem
-                failures.append((script, problem.rule, problem.reason, {**problem.evidence}))
+                failure = problem.rule, problem.reason, {**problem.evidence}
+        if failure is not None:
+            failures.append((script, *failure))
     if failures:
         script, rule, words, evidence = failures[0]
         asked = compared + len(failures)
@@ -79,6 +88,25 @@ def buffer_after(rollouts: Rollouts, kind: Appended) -> Check:
     if not compared:
         return Check(name, Status.SKIPPED, refused[0] if refused else "no conversation appends one")
     return Check(name, Status.PASS, f"{compared} compared")
+
+
+def _wrong_delta(rollouts: Rollouts, step: Step) -> tuple[str, str, dict[str, Any]] | None:
+    if isinstance(step.real, DeltaError):
+        return step.real.rule, step.real.what, step.real.evidence
+    difference = _difference(rollouts, step)
+    return None if difference is None else ("TL106", difference[0], difference[1])
+
+
+def _difference(rollouts: Rollouts, step: Step) -> tuple[str, dict[str, Any]] | None:
+    """Where the delta of the dummy conversation and the real one differ, in words and as data."""
+    assert step.delta is not None and isinstance(step.real, Delta)
+    dummy, real = [*_stop(step.delta), *step.delta.ids], [*_stop(step.real), *step.real.ids]
+    if dummy == real:
+        return None
+    at = first_difference(dummy, real)
+    tokens = pair(rollouts.engine, dummy, real, at, "dummy", "real")
+    words = f"the delta differs at its token {at}: {words_of(tokens, 'dummy', 'real')}"
+    return words, {"position": at, **tokens}
 
 
 def finished_turns(rollouts: Rollouts) -> Check:
@@ -111,13 +139,11 @@ def delta_from_dummy(rollouts: Rollouts) -> Check:
             if not isinstance(step.real, Delta) or step.delta is None:
                 continue
             compared += 1
-            dummy, real = [*_stop(step.delta), *step.delta.ids], [*_stop(step.real), *step.real.ids]
-            if dummy != real:
-                at = first_difference(dummy, real)
-                tokens = pair(rollouts.engine, dummy, real, at, "dummy", "real")
-                words = words_of(tokens, "dummy", "real")
-                message = f"delta {number} of {script.scenario.name} differs at its token {at}: {words}"
-                evidence = {"scenario": script.scenario.name, "delta": number, "position": at, **tokens}
+            difference = _difference(rollouts, step)
+            if difference is not None:
+                words, evidence = difference
+                message = f"delta {number} of {script.scenario.name}: {words}"
+                evidence = {"scenario": script.scenario.name, "delta": number, **evidence}
                 return Check("delta-from-dummy", Status.FAIL, message, "TL106", REMEDIES["TL106"], evidence)
     if not compared:
         return Check("delta-from-dummy", Status.SKIPPED, "no delta could be computed from a real conversation")

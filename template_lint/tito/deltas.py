@@ -23,7 +23,7 @@ _SENTINEL = "zqsentinel"
 _OTHER_NAME = "another"
 _OTHER_ID = "anotherId"
 
-_PREFIX_RULES = {Appended.TOOL: "TL101", Appended.USER: "TL104", Appended.SYSTEM: "TL105"}
+PREFIX_RULES = {Appended.TOOL: "TL101", Appended.USER: "TL104", Appended.SYSTEM: "TL105"}
 _DROPPED_RULES = {Appended.TOOL: "TL202", Appended.USER: "TL204", Appended.SYSTEM: "TL204"}
 
 
@@ -194,7 +194,7 @@ def between(engine: Engine, prior: str, later: str, kind: Appended) -> Delta:
     if not later.startswith(prior):
         what = f"appending a {kind.value} message rewrites what was rendered before"
         remedy = "Use a template that renders history the same whatever follows"
-        raise _parted(engine, _PREFIX_RULES[kind], what, remedy, prior_ids, later_ids)
+        raise _parted(engine, PREFIX_RULES[kind], what, remedy, prior_ids, later_ids)
     cut, text_cut = _cut(engine, prior_ids, later_ids, prior)
     if later_ids[:cut] != [*prior_ids, *later_ids[len(prior_ids) :]][:cut]:
         what = f"the text before the {kind.value} message stays, its token ids do not"

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from template_lint.errors import CannotCheckError, TemplateSelectionError, UsageError
 from template_lint.facts import TemplateFacts
+from template_lint.facts.prefix import Appended
 from template_lint.facts.verdict import verdict_of
 from template_lint.model import Verdict
 from template_lint.rendering.limits import trusted_memory
@@ -21,9 +22,10 @@ from template_lint.snapshot.model import Snapshot, TemplateCopy
 from template_lint.snapshot.special_tokens import special_tokens
 from template_lint.target import Target, parse_target
 from template_lint.tito.checks import run_checks
+from template_lint.tito.deltas import PREFIX_RULES
 from template_lint.tito.drift_report import drift_report
 from template_lint.tito.engines import Engine, MirrorEngine
-from template_lint.tito.evidence import Check, Status, prepare
+from template_lint.tito.evidence import REMEDIES, Check, Status, prepare
 from template_lint.tito.live_engine import TransformersFacts, load_transformers
 from template_lint.tito.report import TemplateTito, TitoReport
 from template_lint.tito.simulate import Playwright, Script
@@ -151,8 +153,8 @@ def examine(facts: TemplateFacts, engine: Engine, options: TitoOptions) -> Templ
     chosen = _chosen(facts.scenarios, options.scenarios)
     scripts = [playwright.write(scenario) for scenario in chosen]
     rollouts = prepare(engine, scripts, tools_matter=facts.static.reads_tools)
-    checks = run_checks(rollouts)
     verdict = verdict_of(facts)
+    checks = [_with_prefix_questions(facts, verdict, check) for check in run_checks(rollouts)]
     with trusted_memory():  # what follows runs no template
         drift, ratio, texts = drift_report(engine, scripts, seed=options.seed, segmentations=options.segmentations)
     played = sum(bool(script.turns) for script in scripts)
@@ -214,6 +216,28 @@ def _chosen(scenarios: Sequence[Scenario], names: Sequence[str]) -> list[Scenari
         if name not in known:
             raise UsageError(f"no scenario {name!r}. See template-lint render --list.")
     return chosen
+
+
+def _with_prefix_questions(facts: TemplateFacts, verdict: Verdict, check: Check) -> Check:
+    """A check of buffers that found nothing wrong, against the prefix questions of conversations as they are written.
+
+    The simulator plays each reply in a form that its prompt allows; the same reply in another form may still fail.
+    """
+    kind = check.name.removeprefix("buffer-after-")
+    if check.status not in (Status.PASS, Status.SKIPPED) or verdict.appended.get(kind) != "unstable":
+        return check
+    appended = Appended(kind)
+    asked = facts.answered(appended)
+    bad = [question for question in asked if not question.holds or facts.token_divergence(question) is not None]
+    where = f", in {bad[0].scenario.name} ({len(bad)} of {len(asked)} fail)" if bad else ": a reply rewrites history"
+    needed = Appended.TOOL if facts.static.reads_tools else Appended.USER
+    rule = "TL102" if bad and bad[0].holds else PREFIX_RULES[appended]
+    return check._replace(
+        status=Status.FAIL if appended is needed else Status.WARN,
+        message=f"appending a {kind} message rewrites what was rendered before{where}",
+        rule=rule,
+        remedy=REMEDIES[rule],
+    )
 
 
 def _appended(verdict: Verdict, checks: Sequence[Check]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from template_lint.facts.prefix import Appended, appended_kind
+from template_lint.facts.prefix import Appended, appended_kind, common_prefix_length
 from template_lint.rendering.api import RenderError
 from template_lint.rendering.messages import REASONING_FIELDS
 from template_lint.scenarios.model import Scenario
@@ -116,36 +116,46 @@ class Playwright:
             yield step
 
     def _turn(self, scenario: Scenario, messages: list[Any], turn: int, before: Step) -> Step:
-        """The assistant's turn after ``before``, in a form that its generation prompt allows."""
+        """The assistant's turn after ``before``, in a form that its generation prompt allows.
+
+        A prompt that opens a thinking block wants a thought, one that closes it wants none; a reply in the other form
+        may still begin with the prompt's text, but not with its ids.
+        """
+        possible: list[tuple[dict[str, Any], str]] = []
         for reply in _forms(messages[turn]):
             try:
                 finished = self._engine.render([*messages[:turn], reply], tools=scenario.tools, kwargs=scenario.kwargs)
             except RenderError:
                 continue
             if finished.startswith(before.text):
-                messages[turn] = reply
-                ids = self._after(before.text, before.full_ids, finished)
-                return self._said(messages[: turn + 1], finished, ids)
+                possible.append((reply, finished))
+        if not possible:
+            return self._turn_of_another_prompt(scenario, messages, turn, before)
+        exact = (pair for pair in possible if self._engine.ids(pair[1])[: len(before.full_ids)] == before.full_ids)
+        messages[turn], finished = next(exact, possible[0])
+        return self._said(messages[: turn + 1], finished, len(before.text))
+
+    def _turn_of_another_prompt(self, scenario: Scenario, messages: list[Any], turn: int, before: Step) -> Step:
+        """The turn where its finished form never begins with the generation prompt, or rewrites history."""
         finished = self._render(scenario, messages[: turn + 1], Appended.ASSISTANT)
         history = self._render(scenario, messages[:turn], Appended.ASSISTANT)
-        opening = before.text[len(history) :] if before.text.startswith(history) else ""
-        at = finished.rfind(opening) if opening else -1
-        if at < 0:
+        opening = before.text.removeprefix(history)
+        if finished.startswith(history):
+            at = common_prefix_length(before.text, finished)
+            found = at > len(history)
+        else:
+            at = finished.rfind(opening) + len(opening)
+            found = bool(opening) and opening != before.text and opening in finished
+        if not found:
             raise _Ends(Appended.ASSISTANT, "TL103", "the finished turn does not begin with its generation prompt")
-        ids = self._after(opening, self._engine.ids(opening), finished[at:])
-        rewrites = not finished.startswith(history)
-        return self._said(messages[: turn + 1], finished, ids)._replace(rewrites=rewrites)
+        said = self._said(messages[: turn + 1], finished, at)
+        return said._replace(rewrites=not finished.startswith(history))
 
-    def _after(self, before: str, before_ids: Sequence[int], text: str) -> list[int]:
-        """The ids of ``text`` that follow those of its beginning ``before``."""
-        ids = self._engine.ids(text)
-        if ids[: len(before_ids)] == list(before_ids):
-            return ids[len(before_ids) :]
-        return self._engine.ids(text[len(before) :])
-
-    def _said(self, messages: Messages, finished: str, ids: list[int]) -> Step:
-        end = turn_end(self._engine, ids)
-        return Step(Appended.ASSISTANT, messages, finished, self._engine.ids(finished), ids[:end])
+    def _said(self, messages: Messages, finished: str, start: int) -> Step:
+        """The step of a turn that begins at character ``start`` of the finished conversation."""
+        ids, before = self._engine.ids(finished), self._engine.ids(finished[:start])
+        said = ids[len(before) :] if ids[: len(before)] == before else self._engine.ids(finished[start:])
+        return Step(Appended.ASSISTANT, messages, finished, ids, said[: turn_end(self._engine, said)])
 
     def _render(self, scenario: Scenario, messages: Messages, kind: Appended, *, prompt: bool = False) -> str:
         try:

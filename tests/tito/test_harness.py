@@ -84,6 +84,29 @@ def test_a_user_turn_that_drops_the_thinking_warns(tmp_path: Path) -> None:
     assert found.answer.endswith("a user message rewrites history.")
 
 
+def test_a_prompt_that_no_finished_turn_begins_with(tmp_path: Path) -> None:
+    """As in DeepSeek-R1: the prompt opens a thinking block, and history has none. The delta is right all the same."""
+    found = examine(tmp_path, toy.SOUND.replace("'<|start|>assistant\n'", "'<|start|>assistant\n<think>'"))
+    assert check(found, "finished-turns").rule == "TL103"
+    assert check(found, "buffer-after-tool").status is Status.PASS
+    assert check(found, "delta-from-dummy").status is Status.PASS
+    assert check(found, "text-of-segmentations").status is Status.SKIPPED
+    assert found.sound
+
+
+def test_a_reply_in_the_other_form_still_counts(tmp_path: Path) -> None:
+    """Played replies think, as the prompt asks; the prefix of a reply that does not is broken nonetheless."""
+    template = toy.chatml(
+        "{% if m.role == 'assistant' and (m.reasoning_content or loop.last) %}"
+        "{{ '<think>' ~ (m.reasoning_content or '') ~ '</think>' }}{% endif %}{{ m.content or '' }}" + toy.CALLS,
+        prompt="{% if add_generation_prompt %}{{ '<|start|>assistant\n<think>T' }}{% endif %}",
+    )
+    found = examine(tmp_path, template)
+    assert found.verdict.tito == "unstable"
+    failure = check(found, "buffer-after-tool")
+    assert (failure.status, failure.rule) == (Status.FAIL, "TL101")
+
+
 def test_a_delta_that_depends_on_the_round(tmp_path: Path) -> None:
     found = examine(tmp_path, toy.FIRST_RESULT_ONLY)
     assert failed(found) == {"buffer-after-tool": "TL106", "delta-from-dummy": "TL106"}

@@ -19,7 +19,7 @@ TOOL = {
 }
 
 _TOOLS = "{% if tools %}{{ '<|start|>tools\n' ~ tools | tojson ~ '<|end|>\n' }}{% endif %}"
-_CALLS = "{% for call in m.tool_calls or [] %}{{ '<call>' ~ call.function | tojson ~ '</call>' }}{% endfor %}"
+CALLS = "{% for call in m.tool_calls or [] %}{{ '<call>' ~ call.function | tojson ~ '</call>' }}{% endfor %}"
 _PROMPT = "{% if add_generation_prompt %}{{ '<|start|>assistant\n' }}{% endif %}"
 
 
@@ -29,18 +29,18 @@ def chatml(turn: str, *, before: str = "", prompt: str = _PROMPT) -> str:
     return f"{_TOOLS}{before}{opening}{turn}{{{{ '<|end|>\n' }}}}{{% endfor %}}{prompt}"
 
 
-SOUND = chatml("{{ m.content or '' }}" + _CALLS)
+SOUND = chatml("{{ m.content or '' }}" + CALLS)
 THINKS_LAST = chatml(
-    "{% if m.role == 'assistant' and loop.last %}{{ '<think></think>' }}{% endif %}{{ m.content or '' }}" + _CALLS
+    "{% if m.role == 'assistant' and loop.last %}{{ '<think></think>' }}{% endif %}{{ m.content or '' }}" + CALLS
 )
 THINKS_IF_NEW = chatml(
     "{% if m.role == 'assistant' and m.reasoning_content and not messages[loop.index0:] | selectattr('role', "
     "'equalto', 'user') | list %}{{ '<think>' ~ m.reasoning_content ~ '</think>' }}{% endif %}{{ m.content or '' }}"
-    + _CALLS
+    + CALLS
 )
 FIRST_RESULT_ONLY = chatml(
     "{% if m.role == 'tool' and not seen.tool %}{{ 'RESULTS ' }}{% set seen.tool = true %}{% endif %}"
-    "{{ m.content or '' }}" + _CALLS,
+    "{{ m.content or '' }}" + CALLS,
     before="{% set seen = namespace(tool=false) %}",
 )
 NAMES_RESULTS = (
@@ -51,26 +51,26 @@ NAMES_RESULTS = (
     "{{ '<|end|>' }}{% endif %}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
 )
 ROLE_TOKENS = (
-    "{% for m in messages %}{{ '<|' ~ m.role ~ '|>' ~ (m.content or '') }}" + _CALLS + "{% endfor %}"
+    "{% for m in messages %}{{ '<|' ~ m.role ~ '|>' ~ (m.content or '') }}" + CALLS + "{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
 )
 NOTHING_ENDS = (
-    "{% for m in messages %}{{ m.role ~ ': ' ~ (m.content or '') }}" + _CALLS + "{{ '\n' }}{% endfor %}"
+    "{% for m in messages %}{{ m.role ~ ': ' ~ (m.content or '') }}" + CALLS + "{{ '\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ 'assistant: ' }}{% endif %}"
 )
 MERGES_AT_BORDER = (
     "{% for m in messages %}{{ ('' if loop.first else '\n') ~ '<|start|>' ~ m.role ~ '\n' ~ (m.content or '') }}"
-    + _CALLS
+    + CALLS
     + "{{ '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '\n<|start|>assistant\n' }}{% endif %}"
 )
-DROPS_RESULTS = chatml("{% if m.role != 'tool' %}{{ m.content or '' }}" + _CALLS + "{% endif %}")
+DROPS_RESULTS = chatml("{% if m.role != 'tool' %}{{ m.content or '' }}" + CALLS + "{% endif %}")
 NO_TOOLS = chatml("{{ m.content or '' }}", before="").replace(_TOOLS, "")
 REFUSES_TOOLS = NO_TOOLS.replace(
     "{{ '<|start|>'", "{% if m.role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}{{ '<|start|>'"
 )
 MARKED = (
     _TOOLS + "{% for m in messages %}{{ '<|start|>' ~ m.role ~ '\n' }}{% if m.role == 'assistant' %}{% generation %}"
-    "{{ m.content or '' }}" + _CALLS + "{{ '<|end|>' }}{% endgeneration %}{% else %}{{ (m.content or '') ~ '<|end|>' }}"
+    "{{ m.content or '' }}" + CALLS + "{{ '<|end|>' }}{% endgeneration %}{% else %}{{ (m.content or '') ~ '<|end|>' }}"
     "{% endif %}{{ '\n' }}{% endfor %}" + _PROMPT
 )
 MARKED_TOO_FAR = MARKED.replace("{{ '<|end|>' }}{% endgeneration %}", "{% endgeneration %}{{ '<|end|>' }}")
