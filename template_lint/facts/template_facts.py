@@ -194,27 +194,32 @@ class TemplateFacts:
         return [*showing, *rendering, SHAPES[0]][0]
 
     @cached_property
-    def scenarios(self) -> list[Scenario]:
-        """The catalogue in the accepted shape, repeated for each thinking switch, and the user's own conversations."""
+    def _base_scenarios(self) -> list[Scenario]:
+        """The catalogue in the accepted shape."""
         shaped: dict[int, dict[str, Any]] = {}
 
         def shape(message: dict[str, Any]) -> dict[str, Any]:
             # One object per catalogue message, so that scenarios share renders.
             return shaped.setdefault(id(message), self.shape.apply([message])[0])
 
-        base = [s._replace(messages=[shape(message) for message in s.messages]) for s in load_catalogue()]
+        return [s._replace(messages=[shape(message) for message in s.messages]) for s in load_catalogue()]
+
+    @cached_property
+    def switches(self) -> list[dict[str, Any]]:
+        """Settings of the template's thinking switches that change something: the default spelled out is none."""
+        return [setting for setting in self.static.switches()[:_MOST_SWITCH_SETTINGS] if self._has_effect(setting)]
+
+    @cached_property
+    def scenarios(self) -> list[Scenario]:
+        """The catalogue in the accepted shape, repeated for each thinking switch, and the user's own conversations."""
+        base = self._base_scenarios
         thinking = [scenario for scenario in base if scenario.think]
-        switched = [
-            scenario.with_kwargs(setting)
-            for setting in self.static.switches()[:_MOST_SWITCH_SETTINGS]
-            if self._has_effect(setting, thinking)
-            for scenario in thinking
-        ]
+        switched = [scenario.with_kwargs(setting) for setting in self.switches for scenario in thinking]
         return [*base, *switched, *self.conversations]
 
-    def _has_effect(self, setting: Mapping[str, Any], scenarios: Sequence[Scenario]) -> bool:
+    def _has_effect(self, setting: Mapping[str, Any]) -> bool:
         """Whether a thinking switch changes any of a few prompts and histories."""
-        for scenario in scenarios:
+        for scenario in self._base_scenarios:
             if scenario.name in _EFFECT_PROBES:
                 switched = scenario.with_kwargs(setting)
                 for count in (scenario.cuts[0], scenario.cuts[-1]):

@@ -73,7 +73,7 @@ def _stabilising_kwargs(facts: TemplateFacts) -> dict[str, Any] | None:
     # Scenarios that are known to break come first: most switches fail on the first question.
     broken = {question.scenario.name for question in facts.questions if question.answered and not question.holds}
     base.sort(key=lambda scenario: scenario.name not in broken)
-    for kwargs in facts.static.switches():
+    for kwargs in facts.switches:
         if _all_hold(facts, base, kwargs):
             return kwargs
     return None

@@ -121,7 +121,7 @@ def switch_that_prevents(facts: TemplateFacts, appended: Appended, group: list[D
     """The first thinking switch under which none of these scenarios breaks, or None."""
     broken = {divergence.question.scenario.base_name for divergence in group if not divergence.question.scenario.own}
     scenarios = [s for s in facts.scenarios if s.name in broken]
-    for kwargs in facts.static.switches() if scenarios else []:
+    for kwargs in facts.switches if scenarios else []:
         if all(_holds_with(facts, scenario, appended, kwargs) for scenario in scenarios):
             return kwargs
     return None
