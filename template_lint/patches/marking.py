@@ -1,0 +1,163 @@
+"""Which statements of a template print what the model wrote: read off renders of an instrumented copy."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from template_lint.facts import TemplateFacts
+from template_lint.facts.prefix import common_prefix_length, wants_generation_prompt
+from template_lint.patches.edits import Edit, apply_edits
+from template_lint.patches.outline import Body, Statement, outline
+from template_lint.patches.pair import Step, original_of, sibling
+
+_NOT_INSIDE = frozenset({"macro", "call", "filter", "set", "generation"})
+_OPEN, _CLOSE = "\ue000", "\ue001"
+_MARK = re.compile(f"{_OPEN}(/?)([0-9]+){_CLOSE}")
+
+
+class Piece(NamedTuple):
+    """A printed range [start, end) of one render and the index of the statement that printed it."""
+
+    statement: int
+    start: int
+    end: int
+
+
+class Turn(NamedTuple):
+    """A finished turn as the last of a render: what the model wrote is [start, stop) of the text.
+
+    The history before the turn ends at ``history``. ``exact`` says that the turn begins with the whole generation
+    prompt; otherwise the model may have begun anywhere after ``history`` up to ``start``.
+    """
+
+    fresh: bool
+    history: int
+    start: int
+    exact: bool
+    stop: int
+    pieces: list[Piece]
+
+
+def printing_statements(facts: TemplateFacts) -> list[Statement]:
+    """Every text and print of a template that a generation block may enclose, in source order."""
+    return sorted(_printing(outline(facts.template.source_map)), key=lambda statement: statement.start)
+
+
+def _printing(body: Body) -> Iterator[Statement]:
+    for statement in body.statements:
+        if statement.keyword in ("text", "print"):
+            yield statement
+        elif statement.keyword not in _NOT_INSIDE:
+            for inner in statement.bodies:
+                yield from _printing(inner)
+
+
+def observe(facts: TemplateFacts, original: TemplateFacts) -> list[Turn]:
+    """Every finished turn of the scenarios with the statements that printed it.
+
+    Empty where the instrumented copy prints another text: then nothing can be said.
+    """
+    statements = printing_statements(facts)
+    copy = sibling(original, apply_edits(facts.source, _instrument(facts, statements)))
+    turns = []
+    for step in original_of(original).steps:
+        if not step.appends_reply or step.earlier != step.later - 1:
+            continue
+        turn = _turn(facts, copy, step)
+        if turn is not None:
+            turns.append(turn)
+    return turns
+
+
+def _instrument(facts: TemplateFacts, statements: Sequence[Statement]) -> list[Edit]:
+    """Marks before and after every statement; they strip exactly the white space that was stripped before."""
+    source = facts.template.source_map.text
+    edits = []
+    for index, statement in enumerate(statements):
+        text = source[statement.start : statement.end]
+        is_print = statement.keyword == "print"
+        before = "-" if is_print and text.startswith("{{-") else ""
+        strips = text.endswith("-}}") if is_print else _stripped_after(source, statement.end)
+        after = "-" if strips else ""
+        opening = f"{{{{{before} '{_OPEN}{index}{_CLOSE}' }}}}"
+        closing = f"{{{{ '{_OPEN}/{index}{_CLOSE}' {after}}}}}"
+        edits.append(Edit(statement.start, statement.end, f"{opening}{text}{closing}"))
+    return edits
+
+
+def _stripped_after(source: str, end: int) -> bool:
+    """Whether white space follows that belongs to no token: the text has lost it to the tag behind it."""
+    return source[end : end + 1].isspace()
+
+
+def _turn(facts: TemplateFacts, copy: TemplateFacts, step: Step) -> Turn | None:
+    scenario = step.scenario
+    closed = facts.render_scenario(scenario, step.earlier, False).text
+    prompt = facts.render_scenario(scenario, step.earlier, True).text
+    text = facts.render_scenario(scenario, step.later, False).text
+    marked = copy.render_scenario(scenario, step.later, wants_generation_prompt(scenario, step.later)).text
+    if closed is None or prompt is None or text is None or marked is None:
+        return None
+    pieces = _pieces(marked)
+    if _MARK.sub("", marked) != text:
+        return None
+    start = common_prefix_length(prompt, text)
+    return Turn(step.fresh, common_prefix_length(closed, text), start, start == len(prompt), len(text.rstrip()), pieces)
+
+
+def _pieces(marked: str) -> list[Piece]:
+    pieces = []
+    opened: list[tuple[int, int]] = []
+    position = last = 0
+    for match in _MARK.finditer(marked):
+        position += match.start() - last
+        last = match.end()
+        if match[1]:
+            statement, start = opened.pop()
+            if position > start:
+                pieces.append(Piece(statement, start, position))
+        else:
+            opened.append((int(match[2]), position))
+    return pieces
+
+
+class Role(NamedTuple):
+    """How often a statement printed what the model wrote, and what it did not write; where it printed both.
+
+    ``cuts`` are offsets into the printed text at which the one becomes the other.
+    """
+
+    inside: int
+    outside: int
+    cuts: frozenset[int]
+
+
+def roles(turns: Sequence[Turn]) -> dict[int, Role]:
+    """The part each statement plays in the turns that were observed."""
+    inside: dict[int, int] = defaultdict(int)
+    outside: dict[int, int] = defaultdict(int)
+    cuts: dict[int, set[int]] = defaultdict(set)
+    for turn in turns:
+        begin = begin_of(turn)
+        for piece in turn.pieces:
+            if piece.end <= begin or piece.start >= turn.stop:
+                if turn.fresh or piece.start >= turn.history:
+                    outside[piece.statement] += 1
+                continue
+            inside[piece.statement] += 1
+            if piece.start < begin:
+                cuts[piece.statement].add(begin - piece.start)
+            if piece.end > turn.stop:
+                cuts[piece.statement].add(turn.stop - piece.end)
+    return {s: Role(inside[s], outside[s], frozenset(cuts[s])) for s in {*inside, *outside}}
+
+
+def begin_of(turn: Turn) -> int:
+    """Where the model began: exact, or the last border between two pieces from which it may have begun."""
+    if turn.exact:
+        return turn.start
+    borders = [piece.start for piece in turn.pieces if turn.history < piece.start <= turn.start]
+    return max(borders, default=turn.start)
