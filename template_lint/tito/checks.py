@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from template_lint.facts.prefix import Appended
+from template_lint.tito.buffer import Buffer
 from template_lint.tito.deltas import Delta, DeltaError, delta, first_difference
 from template_lint.tito.evidence import REMEDIES, Check, Rollouts, Status, first_clash, pair, words_of
 from template_lint.tito.simulate import Script, Step
@@ -44,29 +45,18 @@ def run_checks(rollouts: Rollouts) -> list[Check]:
     return [check(rollouts) for check in checks]
 
 
+_Failure = tuple[str, str, dict[str, Any]]  # rule, what happens, evidence
+
+
 def buffer_after(rollouts: Rollouts, kind: Appended) -> Check:
     """After appended messages of one kind, the buffer is the ids of the full render."""
     name = f"buffer-after-{kind.value}"
-    needed = Appended.TOOL if rollouts.tools_matter else Appended.USER
-    bad = Status.FAIL if kind is needed else Status.WARN
     compared = 0
     refused: list[str] = []
-    failures: list[tuple[Script, str, str, dict[str, Any]]] = []
+    failures: list[tuple[str, _Failure]] = []
     for script, buffer in zip(rollouts.scripts, rollouts.buffers, strict=True):
-        failure = None
-        clash = first_clash(rollouts.engine, script, buffer)
-        for index, step in enumerate(script.steps):
-            if step.appended is not kind:
-                continue
-            if clash is not None and clash.step < index:
-                # The buffer already differs for another reason: what is left to ask is the delta.
-                failure = _wrong_delta(rollouts, step)
-            elif clash is not None and clash.step == index:
-                rule = step.real.rule if isinstance(step.real, DeltaError) else "TL106"
-                failure = rule, clash.words, clash.evidence
-            if failure is not None:
-                break
-            compared += 1
+        held, failure = _compare_after(rollouts, kind, script, buffer)
+        compared += held
         problem = script.problem
         if failure is None and problem is not None and problem.appended is kind:
             if problem.rule in _REFUSALS:
@@ -74,23 +64,38 @@ def buffer_after(rollouts: Rollouts, kind: Appended) -> Check:
             else:
                 failure = problem.rule, problem.reason, {**problem.evidence}
         if failure is not None:
-            failures.append((script, *failure))
+            failures.append((script.scenario.name, failure))
     if failures:
-        script, rule, words, evidence = failures[0]
-        asked = compared + len(failures)
-        message = f"{words}, in {script.scenario.name} ({len(failures)} of {asked} fail)"
-        evidence = {
-            "scenario": script.scenario.name,
-            **evidence,
-            "scenarios": [script.scenario.name for script, *_ in failures],
-        }
-        return Check(name, bad, message, rule, REMEDIES.get(rule, ""), evidence)
+        scenario, (rule, words, evidence) = failures[0]
+        message = f"{words}, in {scenario} ({len(failures)} of {compared + len(failures)} fail)"
+        evidence = {"scenario": scenario, **evidence, "scenarios": [name for name, _ in failures]}
+        return Check(name, rollouts.bad(kind), message, rule, REMEDIES.get(rule, ""), evidence)
     if not compared:
         return Check(name, Status.SKIPPED, refused[0] if refused else "no conversation appends one")
     return Check(name, Status.PASS, f"{compared} compared")
 
 
-def _wrong_delta(rollouts: Rollouts, step: Step) -> tuple[str, str, dict[str, Any]] | None:
+def _compare_after(rollouts: Rollouts, kind: Appended, script: Script, buffer: Buffer) -> tuple[int, _Failure | None]:
+    """How many messages of one kind were appended rightly in a script, and what the first wrong one does."""
+    clash = first_clash(rollouts.engine, script, buffer)
+    held = 0
+    for index, step in enumerate(script.steps):
+        if step.appended is not kind:
+            continue
+        failure = None
+        if clash is not None and clash.step == index:
+            rule = step.real.rule if isinstance(step.real, DeltaError) else "TL106"
+            failure = rule, clash.words, clash.evidence
+        elif clash is not None and clash.step < index:
+            # The buffer already differs for another reason: what is left to ask is the delta.
+            failure = _wrong_delta(rollouts, step)
+        if failure is not None:
+            return held, failure
+        held += 1
+    return held, None
+
+
+def _wrong_delta(rollouts: Rollouts, step: Step) -> _Failure | None:
     if isinstance(step.real, DeltaError):
         return step.real.rule, step.real.what, step.real.evidence
     difference = _difference(rollouts, step)
@@ -133,10 +138,12 @@ def finished_turns(rollouts: Rollouts) -> Check:
 
 def delta_from_dummy(rollouts: Rollouts) -> Check:
     """The delta of the dummy conversation is that of the real one, in every round."""
+    name = "delta-from-dummy"
     compared = 0
+    found: list[Check] = []
     for script in rollouts.scripts:
         for number, step in enumerate([step for step in script.steps if step.delta is not None], 1):
-            if not isinstance(step.real, Delta) or step.delta is None:
+            if not isinstance(step.real, Delta):
                 continue
             compared += 1
             difference = _difference(rollouts, step)
@@ -144,10 +151,13 @@ def delta_from_dummy(rollouts: Rollouts) -> Check:
                 words, evidence = difference
                 message = f"delta {number} of {script.scenario.name}: {words}"
                 evidence = {"scenario": script.scenario.name, "delta": number, **evidence}
-                return Check("delta-from-dummy", Status.FAIL, message, "TL106", REMEDIES["TL106"], evidence)
+                bad = rollouts.bad(step.appended)
+                found.append(Check(name, bad, message, "TL106", REMEDIES["TL106"], evidence))
+    if found:
+        return next((check for check in found if check.status is Status.FAIL), found[0])
     if not compared:
-        return Check("delta-from-dummy", Status.SKIPPED, "no delta could be computed from a real conversation")
-    return Check("delta-from-dummy", Status.PASS, f"{compared} compared")
+        return Check(name, Status.SKIPPED, "no delta could be computed from a real conversation")
+    return Check(name, Status.PASS, f"{compared} compared")
 
 
 def _stop(found: Delta) -> list[int]:

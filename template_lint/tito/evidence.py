@@ -63,6 +63,11 @@ class Rollouts(NamedTuple):
     markers: list[list[int] | None]
     tools_matter: bool
 
+    def bad(self, kind: Appended) -> Status:
+        """How bad it is if a delta of one kind is wrong: a loop lives on tool results, or else on user messages."""
+        needed = Appended.TOOL if self.tools_matter else Appended.USER
+        return Status.FAIL if kind is needed else Status.WARN
+
 
 def prepare(engine: Engine, scripts: Sequence[Script], *, tools_matter: bool) -> Rollouts:
     """Render what the checks need. ``tools_matter``: the template knows tools, so that user turns are not all there
