@@ -173,6 +173,9 @@ def _not_better(both: Iterable[Compared], laws: Sequence[str]) -> list[str]:
         lost = [law for law in laws if item.theirs.get(law) == "✓" and item.ours[law] != "✓"]
         if lost:
             lines.append(f"- {item.name}: TRL's holds {', '.join(lost)}, and ours ({item.entry}) does not.")
+            listed = {d.difference.law for e in load_entries() if e.name == item.entry for d in e.differences}
+            if set(lost) <= listed:
+                lines[-1] += " These are the differences that are meant."
         elif _held(item.ours) <= _held(item.theirs):
             lines.append(f"- {item.name}: both hold the same laws.")
     return lines or ["- nowhere."]

@@ -17,8 +17,8 @@ from jinja2.lexer import Lexer
 
 from template_lint.facts import TemplateFacts
 from template_lint.patches.index import Entry, digest, library_folder, load_index, read_source
-from template_lint.patches.pair import sibling
-from template_lint.patches.proof import prove
+from template_lint.patches.pair import Pair, sibling
+from template_lint.patches.proof import Status, ask, prove
 
 _NORMALISED = "normalised:"
 
@@ -63,8 +63,16 @@ def match_behaviour(facts: TemplateFacts) -> Entry | None:
 def is_drop_in(facts: TemplateFacts, training: str, entry: Entry) -> bool:
     """Whether no law fails for this pair beyond what the entry lists."""
     expect = entry.expectation(facts.profile)
-    proof = prove(facts, sibling(facts, training), expect=expect, stop_at_first=True, forgive_missing=True)
-    return proof.ok and proof.results["first-prompt"].asked > 0
+    candidate = sibling(facts, training)
+    prompts = ask(
+        "first-prompt",
+        Pair(facts, candidate, expect.stable_roles),
+        expected=tuple(difference for difference in expect.differences if difference.law == "first-prompt"),
+        stop=True,
+    )
+    if not prompts.asked or prompts.status is Status.FAILS:  # most entries fail here, at the first prompt
+        return False
+    return prove(facts, candidate, expect=expect, stop_at_first=True, forgive_missing=True).ok
 
 
 def normalised_digest(source: str) -> str | None:
