@@ -21,6 +21,15 @@ from template_lint.patches.strategies.pieces import quoted
 from template_lint.rendering.positions import SourceMap
 
 _MOST_ROUNDS = 4
+_LOOP = re.compile(r"\{%[-+]?\s*for\s+(\w+)\s+in\b")
+_CONDITIONS = (
+    "M['content']",
+    "M['reasoning_content']",
+    "M['content'] or M['reasoning_content']",
+    "not M['tool_calls']",
+    "M['tool_calls']",
+)
+"""When a statement of the assistant's turn prints what the model wrote, and not the end of the header."""
 
 
 def insert_markers(facts: TemplateFacts) -> Repair:
@@ -29,7 +38,8 @@ def insert_markers(facts: TemplateFacts) -> Repair:
         held = prove(facts, facts, expect=Expectation(laws=frozenset({"mask"}))).ok
         reason = "" if held else "it has {% generation %} in other places; take these out first"
         return Repair(Result.NOTHING_TO_DO if held else Result.UNREPAIRED, facts.source, reason=reason)
-    state, edits = facts, []
+    state = facts
+    edits: list[Edit] = []
     for _ in range(_MOST_ROUNDS):
         turns = observe(state, facts)
         if not turns:
@@ -98,11 +108,21 @@ def _taken_apart(facts: TemplateFacts, parts: Mapping[int, Role]) -> Iterator[Ed
         if condition is not None:
             yield Edit(statement.start, statement.end, _branches(text, *condition))
             continue
-        constant = _constant(operands[0] if operands else "")
+        expression = operands[0] if operands else ""
+        constant = _constant(expression)
+        if constant is None and len(role.heads) == 1:
+            yield Edit(statement.start, statement.end, _prints(text, _beheaded(expression, next(iter(role.heads)))))
+            continue
         if constant is not None and len(role.cuts) <= 2:
             pieces = _cut(constant, role.cuts)
             if len(pieces) > 1:
                 yield Edit(statement.start, statement.end, _prints(text, [quoted(piece) for piece in pieces]))
+
+
+def _beheaded(expression: str, head: str) -> list[str]:
+    """A value that begins with what the generation prompt prints, in two: that beginning, and the rest."""
+    begins = f"({expression})[:{len(head)}] == {quoted(head)}"
+    return [f"{quoted(head)} if {begins}", f"({expression})[{len(head)}:] if {begins} else ({expression})"]
 
 
 def _split_text(statement: Statement, text: str, cuts: frozenset[int]) -> Iterator[Edit]:
@@ -148,7 +168,7 @@ def _operands(source: SourceMap, statement: Statement) -> list[str]:
     first, last = _inner(source, statement)
     depth = 0
     starts = [first]
-    ends = []
+    ends: list[int] = []
     for index in range(first, last):
         text = source.tokens[index].text
         depth += (text in "([{") - (text in ")]}")
@@ -210,14 +230,15 @@ def _candidates(facts: TemplateFacts, parts: Mapping[int, Role]) -> Iterator[lis
     if not marked and not shared:
         return
     root = outline(facts.template.source_map)
-    for with_sets, unseen in ((True, True), (False, True), (False, False)):
-        edits = list(_enclosed(root, source, marked, never, with_sets, unseen))
-        conditional = [_if_assistant(source, root, statement) for statement in shared]
-        if all(edit is not None for edit in conditional):
-            yield [*edits, *(edit for edit in conditional if edit is not None)]
-    single = [_block(source, s, s) for s in statements if s.start in marked]
-    conditional = [_if_assistant(source, root, statement) for statement in shared]
-    yield [*(edit for pair in single for edit in pair), *(edit for edit in conditional if edit is not None)]
+    foreign = [s for s in shared if parts[statements.index(s)].foreign]
+    for condition in _CONDITIONS if len(foreign) < len(shared) else _CONDITIONS[:1]:
+        edits: list[Edit] = []
+        for statement in shared:
+            part = parts[statements.index(statement)]
+            edits += _if_written(source, root, statement, bool(part.foreign), condition if part.before else "")
+        for with_sets, unseen in ((True, True), (False, True), (False, False)):
+            yield [*_enclosed(root, source, marked, never, with_sets, unseen), *edits]
+        yield [*(edit for s in statements if s.start in marked for edit in _block(source, s, s)), *edits]
 
 
 def _enclosed(
@@ -279,24 +300,28 @@ def _block(source: str, first: Statement, last: Statement) -> tuple[Edit, Edit]:
     return Edit(first.start, first.start, opening), Edit(last.end, last.end, closing)
 
 
-def _if_assistant(source: str, root: Body, statement: Statement) -> Edit | None:
-    """A statement that prints for several roles, marked for the assistant only."""
-    name = None
-    for body, index in path_to(root, statement.start):
-        outer = body.statements[index]
-        if outer.keyword == "for":
-            match = re.match(r"\{%[-+]?\s*for\s+(\w+)\s+in\b", source[outer.start : outer.end])
-            name = match[1] if match else name
-            break
-    if name is None:
-        return None
+def _if_written(source: str, root: Body, statement: Statement, foreign: bool, condition: str) -> Iterator[Edit]:
+    """A statement that also prints what the model did not write, marked where it did: for the assistant's messages
+    (``foreign``), and where ``condition`` holds for the message ``M``.
+    """
+    loops = [
+        match[1]
+        for body, index in path_to(root, statement.start)
+        if (match := _LOOP.match(source, body.statements[index].start))
+    ]
+    if not loops:
+        return
+    tests = [f"{loops[0]}['role'] == 'assistant'"] if foreign else []
+    if condition:
+        inner = " or not loop.first" if len(loops) > 1 else ""
+        tests.append("(" + condition.replace("M", loops[0]) + inner + ")")
     text = source[statement.start : statement.end]
-    inner = text if statement.keyword == "print" else f"{{{{ {quoted(text)} }}}}"
-    strip_before = "-" if inner.startswith("{{-") else ""
-    strip_after = "-" if inner.endswith("-}}") else ("+" if source.startswith("\n", statement.end) else "")
-    return Edit(
+    inner_text = text if statement.keyword == "print" else f"{{{{ {quoted(text)} }}}}"
+    before = "-" if inner_text.startswith("{{-") else ""
+    after = "-" if inner_text.endswith("-}}") else ("+" if source.startswith("\n", statement.end) else "")
+    yield Edit(
         statement.start,
         statement.end,
-        f"{{%{strip_before} if {name}['role'] == 'assistant' %}}{{% generation %}}{inner}{{% endgeneration %}}"
-        f"{{% else %}}{inner}{{% endif {strip_after}%}}",
+        f"{{%{before} if {' and '.join(tests)} %}}{{% generation %}}{inner_text}{{% endgeneration %}}"
+        f"{{% else %}}{inner_text}{{% endif {after}%}}",
     )

@@ -33,6 +33,7 @@ class Turn(NamedTuple):
     prompt; otherwise the model may have begun anywhere after ``history`` up to ``start``.
     """
 
+    text: str
     fresh: bool
     history: int
     start: int
@@ -105,7 +106,8 @@ def _turn(facts: TemplateFacts, copy: TemplateFacts, step: Step) -> Turn | None:
     if _MARK.sub("", marked) != text:
         return None
     start = common_prefix_length(prompt, text)
-    return Turn(step.fresh, common_prefix_length(closed, text), start, start == len(prompt), len(text.rstrip()), pieces)
+    history, stop = common_prefix_length(closed, text), len(text.rstrip())
+    return Turn(text, step.fresh, history, start, start == len(prompt), stop, pieces)
 
 
 def _pieces(marked: str) -> list[Piece]:
@@ -125,34 +127,51 @@ def _pieces(marked: str) -> list[Piece]:
 
 
 class Role(NamedTuple):
-    """How often a statement printed what the model wrote, and what it did not write; where it printed both.
+    """How often a statement printed what the model wrote (``inside``), and what it did not.
 
-    ``cuts`` are offsets into the printed text at which the one becomes the other.
+    The latter is counted apart for the turn itself (``before``: its header) and for messages of others (``foreign``).
+    ``cuts`` are offsets into the printed text at which the one becomes the other; ``heads`` are the texts that the
+    generation prompt prints already where it ends within the printed text.
     """
 
     inside: int
-    outside: int
+    before: int
+    foreign: int
     cuts: frozenset[int]
+    heads: frozenset[str]
+
+    @property
+    def outside(self) -> int:
+        """How often it printed what the model did not write."""
+        return self.before + self.foreign
 
 
 def roles(turns: Sequence[Turn]) -> dict[int, Role]:
     """The part each statement plays in the turns that were observed."""
     inside: dict[int, int] = defaultdict(int)
-    outside: dict[int, int] = defaultdict(int)
+    before: dict[int, int] = defaultdict(int)
+    foreign: dict[int, int] = defaultdict(int)
+    heads: dict[int, set[str]] = defaultdict(set)
     cuts: dict[int, set[int]] = defaultdict(set)
     for turn in turns:
         begin = begin_of(turn)
         for piece in turn.pieces:
             if piece.end <= begin or piece.start >= turn.stop:
-                if turn.fresh or piece.start >= turn.history:
-                    outside[piece.statement] += 1
+                if piece.start >= turn.history:
+                    before[piece.statement] += 1
+                elif turn.fresh:
+                    foreign[piece.statement] += 1
                 continue
             inside[piece.statement] += 1
             if piece.start < begin:
                 cuts[piece.statement].add(begin - piece.start)
+                heads[piece.statement].add(turn.text[piece.start : begin])
             if piece.end > turn.stop:
                 cuts[piece.statement].add(turn.stop - piece.end)
-    return {s: Role(inside[s], outside[s], frozenset(cuts[s])) for s in {*inside, *outside}}
+    return {
+        s: Role(inside[s], before[s], foreign[s], frozenset(cuts[s]), frozenset(heads[s]))
+        for s in {*inside, *before, *foreign}
+    }
 
 
 def begin_of(turn: Turn) -> int:
