@@ -36,9 +36,9 @@ def gate(
     """Check the chat template of a transformers tokenizer for a loop that appends tool results to sampled ids.
 
     Returns None where the template may be used as it is, else the training template to use in its place. ``tools`` are
-    those of the run: schemas, or functions that transformers turns into schemas; None leaves them out and plays made-up
-    ones. ``user_turns`` says that the loop also appends user messages. ``chat_template`` is checked in place of the
-    tokenizer's own. ``stop_ids`` are further ids that end a turn (those of generation_config.json).
+    those of the run: schemas, or functions that transformers turns into schemas; None leaves them out and plays
+    made-up ones. ``user_turns`` says that the loop also appends user messages. ``chat_template`` is checked in place
+    of the tokenizer's own. ``stop_ids`` are further ids that end a turn (those of generation_config.json).
     ``template_kwargs`` are those of the run.
 
     Raises GateError, with the finding and the fix, where neither may be used. The template runs in this process, as it

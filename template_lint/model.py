@@ -68,9 +68,10 @@ class Skipped(NamedTuple):
 class Verdict(NamedTuple):
     """The one-word answer for agentic RL loops.
 
-    ``tito`` is ``stable``, ``stable-with-kwargs`` (once ``kwargs`` are set), ``breaks-on-user``, ``unstable``, ``no-tools``
-    or ``unrenderable``. ``appended`` says per kind of appended message (``tool``, ``user``, ``system``) whether it keeps
-    the prefix: ``stable``, ``unstable`` or ``unrenderable``. ``patch`` names the training template to use.
+    ``tito`` is ``stable``, ``stable-with-kwargs`` (once ``kwargs`` are set), ``breaks-on-user``, ``unstable``,
+    ``no-tools`` or ``unrenderable``. ``appended`` says per kind of appended message (``tool``, ``user``, ``system``)
+    whether it keeps the prefix: ``stable``, ``unstable`` or ``unrenderable``. ``patch`` names the training template to
+    use.
     """
 
     tito: str

@@ -61,10 +61,10 @@ def training_template(
     """The training template of the library for ``model``, or None.
 
     ``model`` is a tokenizer (anything with ``get_chat_template()``), a Snapshot or the text of a chat template;
-    ``chat_template`` is used in place of the model's own. A copy with other bytes is found where it is the same program
-    written otherwise, or (with ``by_behaviour``, up to a few seconds, in this process) where the proof says that the
-    training template is a drop-in for it under ``transformers`` (None: the installed version).
-    Raises TemplateSelectionError where the model has no chat template.
+    ``chat_template`` is used in place of the model's own. A copy with other bytes is found where it is the same
+    program written otherwise, or (with ``by_behaviour``, up to a few seconds, in this process) where the proof says
+    that the training template is a drop-in for it under ``transformers`` (None: the installed version). Raises
+    TemplateSelectionError where the model has no chat template.
     """
     source, variables = _source_of(model, transformers, chat_template)
     matched = match_source(source)
