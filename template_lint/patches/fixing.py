@@ -17,8 +17,8 @@ from template_lint.patches.repair import Repair, Result, repair
 class Fix(NamedTuple):
     """What can be done for a template. ``origin`` is ``library``, ``repair`` or None, where ``source`` is the old text.
 
-    ``laws`` are the laws that could be asked of the new text, each with how it came out; ``what``, ``changes``, ``restored``,
-    ``remaining``, ``altered`` and ``reason`` are those of Repair. ``blocked`` are the remaining laws without which the
+    ``laws`` are the laws that could be asked of the new text, each with how it came out; ``what``, ``changes``,
+    ``restored``, ``remaining``, ``altered`` and ``reason`` are those of Repair. ``blocked`` are laws without which the
     template should not be used for training.
     """
 

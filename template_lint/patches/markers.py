@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from template_lint.facts import TemplateFacts
+from template_lint.facts.shapes import SHAPES
 from template_lint.patches.edits import Edit, add_edits, apply_edits, changes_of
 from template_lint.patches.marking import Role, observe, printing_statements, roles
 from template_lint.patches.outline import Body, Statement, outline, path_to
@@ -19,8 +20,10 @@ from template_lint.patches.proof import Expectation, default_expectation, prove
 from template_lint.patches.repair import Repair, Result
 from template_lint.patches.strategies.pieces import quoted
 from template_lint.rendering.positions import SourceMap
+from template_lint.scenarios.model import Scenario
 
 _MOST_ROUNDS = 4
+_SHAPED = frozenset({"two-rounds", "call-with-reasoning", "parallel-calls"})
 _LOOP = re.compile(r"\{%[-+]?\s*for\s+(\w+)\s+in\b")
 _CONDITIONS = (
     "M['content']",
@@ -83,7 +86,22 @@ def _problem(original: TemplateFacts, trial: TemplateFacts) -> str | None:
                 if before.ok and before.text != trial.render_scenario(scenario, count, prompt).text:
                     return f"{scenario.name} is printed otherwise"
     proof = prove(original, trial, expect=Expectation(laws=frozenset({"mask"})), stop_at_first=True)
-    return next((problem for problem in proof.problems), None)
+    if proof.problems:
+        return proof.problems[0]
+    shaped = next((s.name for s in original.scenarios if s.base_name in _SHAPED and _marks_differ(trial, s)), None)
+    return shaped and f"in {shaped} the marks depend on the form of arguments or content, the text does not"
+
+
+def _marks_differ(facts: TemplateFacts, scenario: Scenario) -> bool:
+    """Whether two legal shapes of a conversation give one text with different marks."""
+    seen: dict[str, set[int]] = {}
+    for shape in SHAPES:
+        context = facts.context(shape.apply(scenario.messages), scenario.tools, scenario.kwargs, False)
+        outcome, spans = facts.template.render_with_spans(context)
+        marked = {at for start, end in spans for at in range(start, end)}
+        if outcome.text is not None and seen.setdefault(outcome.text, marked) != marked:
+            return True
+    return False
 
 
 # Taking expressions apart.
@@ -226,7 +244,7 @@ def _candidates(facts: TemplateFacts, parts: Mapping[int, Role]) -> Iterator[lis
     statements = printing_statements(facts)
     marked = {s.start for i, s in enumerate(statements) if i in parts and parts[i].inside and not parts[i].outside}
     shared = [s for i, s in enumerate(statements) if i in parts and parts[i].inside and parts[i].outside]
-    never = {s.start for i, s in enumerate(statements) if i in parts and not parts[i].inside}
+    never = {s.start for i, s in enumerate(statements) if i in parts and (not parts[i].inside or parts[i].outside)}
     if not marked and not shared:
         return
     root = outline(facts.template.source_map)
