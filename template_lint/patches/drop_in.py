@@ -2,55 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from template_lint.facts import TemplateFacts
 from template_lint.facts.prefix import common_suffix_length
-from template_lint.facts.static import SPECIAL_TOKEN_NAMES, SUPPLIED
+from template_lint.patches.fresh import fresh_scenarios, reply_scenarios
 from template_lint.patches.pair import Counterexample, Pair, Step, differing, has_reply, rest_after
-from template_lint.scenarios.catalogue import catalogue_tools
-from template_lint.scenarios.model import Scenario
-
-_MOST_WORDS = 2
-_ASK = {"role": "user", "content": "When is high water in Vlissingen?"}
-_FRESH: tuple[tuple[str, list[dict[str, Any]]], ...] = (
-    ("fresh", [_ASK]),
-    ("fresh-system", [{"role": "system", "content": "You are the harbour assistant."}, _ASK]),
-    ("fresh-empty-system", [{"role": "system", "content": ""}, _ASK]),
-    ("fresh-developer", [{"role": "developer", "content": "Answer in one sentence."}, _ASK]),
-    ("fresh-parts", [{"role": "user", "content": [{"type": "text", "text": "When is high water?"}]}]),
-    ("fresh-spaces", [{"role": "user", "content": "  two spaces and a newline\n"}]),
-)
-
-
-def _fresh_scenarios(pair: Pair) -> list[Scenario]:
-    settings: list[Mapping[str, Any]] = [{}, *pair.facts.static.switches(), *_other_settings(pair.facts)]
-    found = []
-    for name, messages in _FRESH:
-        for suffix, tools in (("", None), ("-tools", catalogue_tools())):
-            scenario = Scenario(name + suffix, "", messages, tools, {}, [len(messages)])
-            found += [scenario.with_kwargs(setting) if setting else scenario for setting in settings]
-    return found
-
-
-def _other_settings(facts: TemplateFacts) -> list[Mapping[str, Any]]:
-    """Template kwargs that are no thinking switches: a drop-in obeys them too.
-
-    Each is set to true, to false and to what the template compares it with, or a word.
-    """
-    known = {*SUPPLIED, *SPECIAL_TOKEN_NAMES, *facts.template.environment.globals}
-    known |= {name for setting in facts.static.switches() for name in setting}
-    settings: list[Mapping[str, Any]] = []
-    for name in sorted(set(facts.static.free) - known):
-        words = [value for value in facts.static.compared.get(name, []) if isinstance(value, str)]
-        settings += [{name: value} for value in (True, False, *(words[:_MOST_WORDS] or ["zqvalue"]))]
-    return settings
 
 
 def first_prompt(pair: Pair) -> Iterator[Counterexample | None]:
     """Before any assistant turn, the prompt with the generation prompt is byte-identical."""
-    for scenario in [*pair.original.scenarios, *_fresh_scenarios(pair)]:
+    for scenario in [*pair.original.scenarios, *fresh_scenarios(pair.facts)]:
         for count in scenario.cuts:
             if not has_reply(scenario, count):
                 yield None
@@ -60,7 +21,7 @@ def first_prompt(pair: Pair) -> Iterator[Counterexample | None]:
 
 def as_last(pair: Pair) -> Iterator[Counterexample | None]:
     """The messages that a step adds render as the original renders them last; the first reply with all before it."""
-    for step in pair.original.steps:
+    for step in [*pair.original.steps, *[Step(scenario, *scenario.cuts) for scenario in reply_scenarios()]]:
         expected, found = pair.texts(step.scenario, step.later)
         if expected is None:
             continue

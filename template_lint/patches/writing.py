@@ -8,6 +8,7 @@ from typing import Any
 
 from template_lint.facts.prefix import wants_generation_prompt
 from template_lint.facts.shapes import Shape
+from template_lint.patches.fresh import hard_arguments
 from template_lint.patches.pair import Counterexample, NotApplicable, Pair, Step, differing
 from template_lint.rendering.template import Outcome
 from template_lint.scenarios.catalogue import load_catalogue
@@ -26,7 +27,7 @@ def _render(pair: Pair, scenario: Scenario, messages: list[dict[str, Any]]) -> O
 def arguments(pair: Pair) -> Iterator[Counterexample | None]:
     """Arguments as a mapping and as a JSON string give one prompt."""
     refused = None
-    for scenario in _with_calls():
+    for scenario in [*_with_calls(), hard_arguments()]:
         mapping = _render(pair, scenario, scenario.messages)
         string = _render(pair, scenario, Shape("string", "string").apply(scenario.messages))
         if mapping.text is None and string.text is None:
