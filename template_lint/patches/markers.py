@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.shapes import SHAPES
@@ -19,20 +20,13 @@ from template_lint.patches.pair import sibling
 from template_lint.patches.proof import Expectation, default_expectation, prove
 from template_lint.patches.repair import Repair, Result
 from template_lint.patches.strategies.pieces import quoted
+from template_lint.patches.when_written import condition_for
 from template_lint.rendering.positions import SourceMap
 from template_lint.scenarios.model import Scenario
 
 _MOST_ROUNDS = 4
 _SHAPED = frozenset({"two-rounds", "call-with-reasoning", "parallel-calls"})
 _LOOP = re.compile(r"\{%[-+]?\s*for\s+(\w+)\s+in\b")
-_CONDITIONS = (
-    "M['content']",
-    "M['reasoning_content']",
-    "M['content'] or M['reasoning_content']",
-    "not M['tool_calls']",
-    "M['tool_calls']",
-)
-"""When a statement of the assistant's turn prints what the model wrote, and not the end of the header."""
 
 
 def insert_markers(facts: TemplateFacts) -> Repair:
@@ -248,12 +242,11 @@ def _candidates(facts: TemplateFacts, parts: Mapping[int, Role]) -> Iterator[lis
     if not marked and not shared:
         return
     root = outline(facts.template.source_map)
-    foreign = [s for s in shared if parts[statements.index(s)].foreign]
-    for condition in _CONDITIONS if len(foreign) < len(shared) else _CONDITIONS[:1]:
+    switches = facts.static.switches()
+    for lenient in (False, True):
         edits: list[Edit] = []
         for statement in shared:
-            part = parts[statements.index(statement)]
-            edits += _if_written(source, root, statement, bool(part.foreign), condition if part.before else "")
+            edits += _if_written(source, root, statement, parts[statements.index(statement)], switches, lenient)
         for with_sets, unseen in ((True, True), (False, True), (False, False)):
             yield [*_enclosed(root, source, marked, never, with_sets, unseen), *edits]
         yield [*(edit for s in statements if s.start in marked for edit in _block(source, s, s)), *edits]
@@ -318,9 +311,17 @@ def _block(source: str, first: Statement, last: Statement) -> tuple[Edit, Edit]:
     return Edit(first.start, first.start, opening), Edit(last.end, last.end, closing)
 
 
-def _if_written(source: str, root: Body, statement: Statement, foreign: bool, condition: str) -> Iterator[Edit]:
-    """A statement that also prints what the model did not write, marked where it did: for the assistant's messages
-    (``foreign``), and where ``condition`` holds for the message ``M``.
+def _if_written(
+    source: str,
+    root: Body,
+    statement: Statement,
+    part: Role,
+    switches: Sequence[Mapping[str, Any]],
+    lenient: bool,
+) -> Iterator[Edit]:
+    """A statement that also prints what the model did not write, marked where it did; nothing where none can say when.
+
+    A ``lenient`` choice leaves out the occurrences that may count as either.
     """
     loops = [
         match[1]
@@ -329,10 +330,17 @@ def _if_written(source: str, root: Body, statement: Statement, foreign: bool, co
     ]
     if not loops:
         return
-    tests = [f"{loops[0]}['role'] == 'assistant'"] if foreign else []
-    if condition:
-        inner = " or not loop.first" if len(loops) > 1 else ""
-        tests.append("(" + condition.replace("M", loops[0]) + inner + ")")
+    tests = [f"{loops[0]}['role'] == 'assistant'"] if part.foreign else []
+    if part.before:
+        decided = [occurrence for occurrence in part.occurrences if not (lenient and occurrence.open)]
+        if not all(occurrence.inside for occurrence in decided):
+            condition = condition_for(decided, switches, in_loop=len(loops) > 1)
+            if condition is None:
+                return
+            tests.append(condition.replace("M[", f"{loops[0]}["))
+    if not tests:
+        yield from _block(source, statement, statement)
+        return
     text = source[statement.start : statement.end]
     inner_text = text if statement.keyword == "print" else f"{{{{ {quoted(text)} }}}}"
     before = "-" if inner_text.startswith("{{-") else ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.prefix import common_prefix_length, wants_generation_prompt
@@ -40,6 +40,8 @@ class Turn(NamedTuple):
     exact: bool
     stop: int
     pieces: list[Piece]
+    message: Mapping[str, Any]
+    kwargs: Mapping[str, Any]
 
 
 def printing_statements(facts: TemplateFacts) -> list[Statement]:
@@ -107,7 +109,19 @@ def _turn(facts: TemplateFacts, copy: TemplateFacts, step: Step) -> Turn | None:
         return None
     start = common_prefix_length(prompt, text)
     history, stop = common_prefix_length(closed, text), len(text.rstrip())
-    return Turn(text, step.fresh, history, start, start == len(prompt), stop, pieces)
+    if history < len(closed.rstrip()):
+        return None  # the reply rewrites what is before it: where it begins cannot be told
+    return Turn(
+        text,
+        step.fresh,
+        history,
+        start,
+        start == len(prompt),
+        stop,
+        pieces,
+        scenario.messages[step.earlier],
+        scenario.kwargs,
+    )
 
 
 def _pieces(marked: str) -> list[Piece]:
@@ -126,12 +140,26 @@ def _pieces(marked: str) -> list[Piece]:
     return pieces
 
 
+class Occurrence(NamedTuple):
+    """One time that a statement printed in an assistant's turn, the ``nth`` in that turn from 0.
+
+    ``inside`` says whether the model wrote it; ``open`` that it may count as either, because the reply is not of the
+    mode that the generation prompt asks for.
+    """
+
+    inside: bool
+    open: bool
+    nth: int
+    message: Mapping[str, Any]
+    kwargs: Mapping[str, Any]
+
+
 class Role(NamedTuple):
     """How often a statement printed what the model wrote (``inside``), and what it did not.
 
     The latter is counted apart for the turn itself (``before``: its header) and for messages of others (``foreign``).
     ``cuts`` are offsets into the printed text at which the one becomes the other; ``heads`` are the texts that the
-    generation prompt prints already where it ends within the printed text.
+    generation prompt prints already where it ends within the printed text. ``occurrences`` are those in the turn.
     """
 
     inside: int
@@ -139,6 +167,7 @@ class Role(NamedTuple):
     foreign: int
     cuts: frozenset[int]
     heads: frozenset[str]
+    occurrences: tuple[Occurrence, ...]
 
     @property
     def outside(self) -> int:
@@ -153,9 +182,17 @@ def roles(turns: Sequence[Turn]) -> dict[int, Role]:
     foreign: dict[int, int] = defaultdict(int)
     heads: dict[int, set[str]] = defaultdict(set)
     cuts: dict[int, set[int]] = defaultdict(set)
+    seen: dict[int, list[Occurrence]] = defaultdict(list)
     for turn in turns:
         begin = begin_of(turn)
+        nth: dict[int, int] = defaultdict(int)
         for piece in turn.pieces:
+            within = begin < piece.end and piece.start < turn.stop
+            if piece.start >= turn.history and piece.start < turn.stop:
+                undecided = not turn.exact and not within and piece.start > turn.history
+                occurrence = Occurrence(within, undecided, nth[piece.statement], turn.message, turn.kwargs)
+                seen[piece.statement].append(occurrence)
+                nth[piece.statement] += 1
             if piece.end <= begin or piece.start >= turn.stop:
                 if piece.start >= turn.history:
                     before[piece.statement] += 1
@@ -169,7 +206,7 @@ def roles(turns: Sequence[Turn]) -> dict[int, Role]:
             if piece.end > turn.stop:
                 cuts[piece.statement].add(turn.stop - piece.end)
     return {
-        s: Role(inside[s], before[s], foreign[s], frozenset(cuts[s]), frozenset(heads[s]))
+        s: Role(inside[s], before[s], foreign[s], frozenset(cuts[s]), frozenset(heads[s]), tuple(seen[s]))
         for s in {*inside, *before, *foreign}
     }
 
