@@ -16,6 +16,7 @@ import jinja2
 import jinja2.ext
 from jinja2 import nodes
 from jinja2.parser import Parser
+from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedEnvironment
 from jinja2.utils import Namespace
 
@@ -100,10 +101,42 @@ def _tojson(
     return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
+# What a template mostly reaches into. For these the sandbox's answer depends on type and name alone.
+_PLAIN_TYPES = frozenset({str, list, dict, tuple, int, float, bool, LoopContext, Namespace, _TemplateNamespace})
+_DICT_ATTRIBUTES = frozenset(dir(dict))
+_MOST_REMEMBERED = 4096
+_safe: dict[tuple[type, str], bool] = {}
+
+
 class ChatEnvironment(ImmutableSandboxedEnvironment):
-    """The sandbox of apply_chat_template, with a lexer that keeps columns."""
+    """The sandbox of apply_chat_template, with a lexer that keeps columns.
+
+    ``getattr`` and ``is_safe_attribute`` answer as Jinja's do, and remember: a third of all rendering time is spent
+    there.
+    """
 
     clock: datetime.datetime
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """``obj.attribute`` in a template."""
+        if type(obj) is dict and attribute not in _DICT_ATTRIBUTES:
+            try:
+                return obj[attribute]
+            except KeyError:
+                return self.undefined(obj=obj, name=attribute)
+        return super().getattr(obj, attribute)
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Whether a template may read this attribute."""
+        kind = type(obj)
+        if kind not in _PLAIN_TYPES:
+            return super().is_safe_attribute(obj, attr, value)
+        safe = _safe.get((kind, attr))
+        if safe is None:
+            safe = super().is_safe_attribute(obj, attr, value)
+            if len(_safe) < _MOST_REMEMBERED:
+                _safe[kind, attr] = safe
+        return safe
 
     @cached_property
     def lexer(self) -> PositionLexer:
