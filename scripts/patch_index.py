@@ -31,7 +31,7 @@ def _as_data(entry: Entry, old: dict[str, str]) -> dict[str, Any]:
     if entry.differences:
         data["differences"] = [
             {
-                **listed.difference._asdict(),
+                **{key: value for key, value in listed.difference._asdict().items() if value},
                 **({"transformers": list(listed.transformers)} if listed.transformers else {}),
             }
             for listed in entry.differences

@@ -225,7 +225,7 @@ def _proof_data(item: EntryProof) -> dict[str, Any]:
             "reason": result.reason or None,
             "scenarios": list(result.scenarios),
             "differences": [difference.sentence for difference in result.occurred],
-            "counterexample": None if result.first is None else result.first._asdict(),
+            "counterexample": None if result.first is None else result.first._replace(texts=None)._asdict(),
         }
         for law, result in item.proof.results.items()
     }

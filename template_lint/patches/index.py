@@ -185,13 +185,14 @@ class _Reader:
         return Fix(kind=data["kind"], sentence=self.text(data["sentence"], "fixes: sentence"))
 
     def difference(self, data: Any) -> ListedDifference:
-        data = self.mapping(data, ("law", "scenarios", "sentence"), ("transformers",), "differences")
+        data = self.mapping(data, ("law", "scenarios", "sentence"), ("transformers", "only"), "differences")
         if data["law"] not in LAWS:
             self.complain(f"differences: law {data['law']!r} is none of {', '.join(LAWS)}")
         scenarios = self.words(data["scenarios"], "differences: scenarios")
         sentence = self.text(data["sentence"], "differences: sentence")
         versions = self.versions(data["transformers"]) if "transformers" in data else ()
-        return ListedDifference(difference=Difference(data["law"], scenarios, sentence), transformers=versions)
+        only = self.words(data["only"], "differences: only") if "only" in data else ()
+        return ListedDifference(difference=Difference(data["law"], scenarios, sentence, only), transformers=versions)
 
     def versions(self, data: Any) -> tuple[str, ...]:
         versions = self.words(data, "transformers")

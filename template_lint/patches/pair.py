@@ -23,7 +23,8 @@ class NotApplicable(Exception):
 class Counterexample(NamedTuple):
     """Where a law fails: in the first ``messages`` messages of ``scenario``, at code point (for ids: token) ``offset``.
 
-    ``expected`` and ``found`` are excerpts around that place; ``detail`` says what was compared.
+    ``expected`` and ``found`` are excerpts around that place; ``detail`` says what was compared. ``texts`` are both
+    texts whole, where a render was compared with the original's.
     """
 
     scenario: str
@@ -32,6 +33,7 @@ class Counterexample(NamedTuple):
     expected: str
     found: str
     detail: str
+    texts: tuple[str, str] | None = None
 
 
 class Step(NamedTuple):
@@ -189,7 +191,7 @@ def differing(
         yield Counterexample(scenario.name, count, 0, expected[:_AFTER], "", f"{detail}: does not render")
         return
     at = common_prefix_length(expected, found)
-    yield Counterexample(scenario.name, count, at, excerpt(expected, at), excerpt(found, at), detail)
+    yield Counterexample(scenario.name, count, at, excerpt(expected, at), excerpt(found, at), detail, (expected, found))
 
 
 def excerpt(text: str, at: int) -> str:

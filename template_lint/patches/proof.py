@@ -50,15 +50,29 @@ class Status(enum.Enum):
 
 
 class Difference(NamedTuple):
-    """A failure that is meant: of ``law``, in scenarios that match one of ``scenarios`` (``*`` is any text)."""
+    """A failure that is meant: of ``law``, in scenarios that match one of ``scenarios`` (``*`` is any text).
+
+    With ``only``, the original's text and the candidate's must be equal once these pieces are taken out of both.
+    """
 
     law: str
     scenarios: tuple[str, ...]
     sentence: str
+    only: tuple[str, ...] = ()
 
-    def covers(self, scenario: str) -> bool:
-        """Whether it speaks of this scenario."""
-        return any(re.fullmatch(".*".join(map(re.escape, p.split("*"))), scenario) for p in self.scenarios)
+    def covers(self, answer: Counterexample) -> bool:
+        """Whether it speaks of this counterexample."""
+        patterns = [".*".join(map(re.escape, pattern.split("*"))) for pattern in self.scenarios]
+        if not any(re.fullmatch(pattern, answer.scenario) for pattern in patterns):
+            return False
+        if not self.only:
+            return True
+        return answer.texts is not None and self._without(answer.texts[0]) == self._without(answer.texts[1])
+
+    def _without(self, text: str) -> str:
+        for piece in self.only:
+            text = text.replace(piece, "")
+        return text
 
 
 class Expectation(NamedTuple):
@@ -76,8 +90,8 @@ class Expectation(NamedTuple):
 class LawResult(NamedTuple):
     """One law: how many questions were asked, where it fails first, and the names of all scenarios that fail.
 
-    ``first`` and ``scenarios`` leave out what a listed difference covers. ``reason`` says why a law is not applicable.
-    ``occurred`` are the listed differences that did occur.
+    ``first`` and ``scenarios`` leave out what a listed difference covers: ``occurred`` are the differences that did
+    occur, ``excused`` the scenarios in which they did. ``reason`` says why a law is not applicable.
     """
 
     law: str
@@ -87,6 +101,7 @@ class LawResult(NamedTuple):
     scenarios: tuple[str, ...] = ()
     reason: str = ""
     occurred: tuple[Difference, ...] = ()
+    excused: tuple[str, ...] = ()
 
 
 class Proof(NamedTuple):
@@ -163,14 +178,17 @@ def ask(name: str, pair: Pair, *, expected: tuple[Difference, ...] = (), stop: b
     first = None
     failing: dict[str, None] = {}
     occurred: dict[Difference, None] = {}
+    excused: dict[str, None] = {}
     try:
         for answer in LAWS[name](pair):
             if answer is None:
                 asked += 1
                 continue
-            covering = [difference for difference in expected if difference.covers(answer.scenario)]
+            covering = [difference for difference in expected if difference.covers(answer)]
             occurred.update(dict.fromkeys(covering))
-            if not covering:
+            if covering:
+                excused[answer.scenario] = None
+            else:
                 first = first or answer
                 failing[answer.scenario] = None
                 if stop:
@@ -179,7 +197,7 @@ def ask(name: str, pair: Pair, *, expected: tuple[Difference, ...] = (), stop: b
         if first is None and not occurred:
             return LawResult(name, Status.NOT_APPLICABLE, asked, reason=str(reason))
     status = Status.FAILS if first else Status.DIFFERS if occurred else Status.HOLDS
-    return LawResult(name, status, asked, first, tuple(failing), "", tuple(occurred))
+    return LawResult(name, status, asked, first, tuple(failing), "", tuple(occurred), tuple(excused))
 
 
 def _failure(result: LawResult, wanted: Expectation) -> Iterator[str]:

@@ -10,7 +10,7 @@ import pytest
 import template_lint
 from template_lint.facts import TemplateFacts
 from template_lint.patches import Expectation, prove, sibling
-from template_lint.patches.proof import LAWS, Difference, Status
+from template_lint.patches.proof import LAWS, Counterexample, Difference, Status
 from template_lint.snapshot.load import load_snapshot
 from template_lint.target import parse_target
 from template_lint.tokenization import load_tokenization
@@ -147,8 +147,17 @@ def test_a_listed_difference_must_occur() -> None:
 
 def test_only_a_star_is_special_in_a_pattern() -> None:
     difference = Difference("as-last", ("chat[a=b]", "*.x"), "")
-    assert difference.covers("chat[a=b]") and difference.covers("one.x")
-    assert not difference.covers("chata") and not difference.covers("oneyx")
+    seen = Counterexample("", 1, 0, "", "", "")
+    assert all(difference.covers(seen._replace(scenario=name)) for name in ("chat[a=b]", "one.x"))
+    assert not any(difference.covers(seen._replace(scenario=name)) for name in ("chata", "oneyx"))
+
+
+def test_a_difference_can_be_pinned_to_its_pieces() -> None:
+    shouts = changed(SOUND, "</think>", "</think>!")
+    listed = [Difference(law, ("*",), "It shouts.", ("!",)) for law in ("as-last", "unchanged")]
+    assert proof(ORIGINAL, shouts, Expectation(differences=tuple(listed))).ok
+    also = changed(shouts, "<call>", "<cell>")
+    assert failing(proof(ORIGINAL, also, Expectation(differences=tuple(listed)))) == {"as-last", "unchanged"}
 
 
 def test_what_cannot_be_asked_must_be_listed() -> None:
