@@ -52,7 +52,8 @@ class Status(enum.Enum):
 class Difference(NamedTuple):
     """A failure that is meant: of ``law``, in scenarios that match one of ``scenarios`` (``*`` is any text).
 
-    With ``only``, the original's text and the candidate's must be equal once these pieces are taken out of both.
+    With ``only``, the original's text and the candidate's must be equal once these pieces (``*`` is as little text as
+    there can be) are taken out of both.
     """
 
     law: str
@@ -71,7 +72,7 @@ class Difference(NamedTuple):
 
     def _without(self, text: str) -> str:
         for piece in self.only:
-            text = text.replace(piece, "")
+            text = re.sub(".*?".join(map(re.escape, piece.split("*"))), "", text, flags=re.DOTALL)
         return text
 
 

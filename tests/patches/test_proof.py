@@ -156,7 +156,10 @@ def test_a_difference_can_be_pinned_to_its_pieces() -> None:
     shouts = changed(SOUND, "</think>", "</think>!")
     listed = [Difference(law, ("*",), "It shouts.", ("!",)) for law in ("as-last", "unchanged")]
     assert proof(ORIGINAL, shouts, Expectation(differences=tuple(listed))).ok
-    also = changed(shouts, "<call>", "<cell>")
+    quotes = changed(SOUND, "</think>", "</think>'{{ m.reasoning_content }}'")
+    listed = [difference._replace(only=("'*'",)) for difference in listed]
+    assert proof(ORIGINAL, quotes, Expectation(differences=tuple(listed))).ok
+    also = changed(quotes, "<call>", "<cell>")
     assert failing(proof(ORIGINAL, also, Expectation(differences=tuple(listed)))) == {"as-last", "unchanged"}
 
 
