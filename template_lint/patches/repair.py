@@ -7,11 +7,11 @@ nearer to the goal is taken; then the causes of what is left are looked for agai
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.prefix import Appended, wants_generation_prompt
+from template_lint.facts.prefix import Appended, Question, wants_generation_prompt
 from template_lint.patches.edits import Change, Edit, add_edits, apply_edits, changes_of
 from template_lint.patches.goals import GOALS, Distance, Goal
 from template_lint.patches.proof import Expectation, Proof, default_expectation, prove, sibling
@@ -21,6 +21,7 @@ MOST_STEPS = 6
 MOST_CANDIDATES = 300
 MAY_BE_UNSAFE = frozenset({"as-last", "unchanged", "generation-prompt", "delta-history"})
 _DONE: Distance = (0, 0)
+_ENDLESS: Distance = (1 << 30, 0)
 
 
 class Result(enum.Enum):
@@ -67,7 +68,8 @@ class _State(NamedTuple):
 def repair(facts: TemplateFacts, *, unsafe: bool = True) -> Repair:
     """Repair what keeps a template from being used for training, and what is easily repaired with it.
 
-    With ``unsafe`` a repair that alters turns as last is offered where there is no safe one: the one that alters least.
+    With ``unsafe`` a repair that alters turns as last is offered where there is no safe one: the one that alters
+    least.
     """
     if not facts.tool_rules_apply:
         return Repair(Result.NOTHING_TO_DO, facts.source, reason="the template knows no tools")
@@ -98,7 +100,8 @@ def repair(facts: TemplateFacts, *, unsafe: bool = True) -> Repair:
 class _Search:
     """The candidates tried for one original.
 
-    ``laws`` are those that must hold, ``excused`` the scenarios in which a law already fails by an earlier unsafe step.
+    ``laws`` are those that must hold, ``excused`` the scenarios in which a law already fails by an earlier unsafe
+    step.
     """
 
     def __init__(self, original: TemplateFacts) -> None:
@@ -174,6 +177,7 @@ class _Search:
     ) -> Iterator[tuple[Candidate, TemplateFacts, Distance]]:
         """The candidates that bring the template nearer to the goal, each text once."""
         seen: set[str] = set()
+        failing = _failing(state.facts) if goal.law == "prefix-tool" else []
         for candidate in goal.candidates(state.facts):
             source = apply_edits(state.facts.source, candidate.edits)
             if source in seen:
@@ -181,16 +185,17 @@ class _Search:
             seen.add(source)
             if len(seen) > MOST_CANDIDATES:
                 return
-            trial, there = self._judge(goal, source)
+            trial, there = self._judge(goal, source, failing)
             if there < distance and trial.compile_error is None:
                 yield candidate, trial, there
 
-    def _judge(self, goal: Goal, source: str) -> tuple[TemplateFacts, Distance]:
+    def _judge(self, goal: Goal, source: str, failing: Sequence[Question] = ()) -> tuple[TemplateFacts, Distance]:
+        """The facts of a candidate and its distance: endless where it does not compile or changes no failing text."""
         key = goal.law, source
         if key not in self._distances:
             trial = sibling(self.original, source)
-            compiles = trial.compile_error is None
-            self._distances[key] = trial, goal.distance(self.original, trial) if compiles else (1, 0)
+            idle = trial.compile_error is not None or (failing and not any(_differs(q, trial) for q in failing))
+            self._distances[key] = trial, _ENDLESS if idle else goal.distance(self.original, trial)
         return self._distances[key]
 
     def _breaks(self, goal: Goal, trial: TemplateFacts, there: Distance) -> bool:
@@ -249,6 +254,22 @@ class _Search:
         if closest is None:
             return f"{law}: no edit that was tried restores it"
         return f"{law}: what restores it breaks another law: {closest}"
+
+
+def _failing(facts: TemplateFacts) -> list[Question]:
+    return [question for question in facts.answered(Appended.TOOL) if not question.holds]
+
+
+def _differs(question: Question, trial: TemplateFacts) -> bool:
+    """Whether a candidate renders either side of a question otherwise."""
+    scenario = question.scenario
+    return any(
+        trial.render_scenario(scenario, count, wants_generation_prompt(scenario, count)) != outcome
+        for count, outcome in (
+            (question.earlier, question.earlier_outcome),
+            (question.later, question.later_outcome),
+        )
+    )
 
 
 def _after(state: _State, candidate: Candidate, trial: TemplateFacts) -> _State:
