@@ -12,6 +12,7 @@ from template_lint.patches.markers import insert_markers
 from template_lint.patches.matching import match_behaviour, match_source
 from template_lint.patches.proof import Expectation, Proof, Status, default_expectation, prove, sibling
 from template_lint.patches.repair import Repair, Result, repair
+from template_lint.snapshot.special_tokens import PLACEHOLDER_TOKENS
 
 
 class Fix(NamedTuple):
@@ -45,28 +46,45 @@ def fix(facts: TemplateFacts, *, markers: bool = False) -> Fix:
     needs_repair = facts.tool_rules_apply and any(
         goal.required and goal.distance(facts, facts) != (0, 0) for goal in GOALS
     )
+    found = None
     if needs_repair or (markers and not facts.static.has_generation_tag):
         matched = match_source(facts.source)
         entry = matched[0] if matched else match_behaviour(facts)
         if entry is not None and read_source(entry.name) != facts.source:
-            return _from_library(facts, entry)
+            found = _from_library(facts, entry)
+    if found is not None and found.safe:
+        return found
     repaired = repair(facts)
+    if found is not None and (repaired.result is Result.UNREPAIRED or not repaired.safe):
+        return found
     marked = insert_markers(sibling(facts, repaired.source)) if markers else None
     return _from_repair(facts, repaired, marked)
 
 
 def _from_library(facts: TemplateFacts, entry: Entry) -> Fix:
     source = read_source(entry.name)
+    if facts.variables == PLACEHOLDER_TOKENS:  # a template alone: the entry knows the special tokens of its family
+        tokens = {**facts.variables, **entry.special_tokens}
+        facts = TemplateFacts(facts.source, facts.profile, name=facts.name, variables=tokens)
     proof = prove(facts, sibling(facts, source), expect=entry.expectation(facts.profile), forgive_missing=True)
     return Fix(
         "library",
         source,
         name=entry.name,
-        what=tuple(f"{item.kind}: {item.sentence}" for item in entry.fixes),
+        what=(
+            *[f"{item.kind}: {item.sentence}" for item in entry.fixes],
+            *[f"differs as listed: {sentence}" for sentence in _listed(proof)],
+        ),
         restored=tuple(item.kind for item in entry.fixes),
         altered=proof.problems,
         laws=_laws(proof),
     )
+
+
+def _listed(proof: Proof) -> list[str]:
+    """The differences from the original that the library lists and that do occur."""
+    occurred = [difference.sentence for result in proof.results.values() for difference in result.occurred]
+    return list(dict.fromkeys(occurred))
 
 
 def _from_repair(facts: TemplateFacts, repaired: Repair, marked: Repair | None) -> Fix:
