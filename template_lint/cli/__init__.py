@@ -6,6 +6,7 @@ A command's module is imported only when it is asked for, so that ``check`` pays
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import NoReturn
 
@@ -19,5 +20,19 @@ def main() -> NoReturn:
         prestart("template_lint.inspection:prepare_worker")
     from template_lint.cli.support.program import program
 
-    program.main(prog_name="template-lint")
-    raise AssertionError("program.main() exits")
+    try:
+        program.main(prog_name="template-lint")
+    except SystemExit as leaving:
+        _leave(leaving)
+
+
+def _leave(leaving: SystemExit) -> NoReturn:
+    """Leave at once: all output is out, and taking the interpreter down costs as much as reading a template."""
+    if not isinstance(leaving.code, int):
+        raise leaving
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        raise leaving from None
+    os._exit(leaving.code)
