@@ -41,7 +41,7 @@ def test_every_rule_has_a_page() -> None:
 
 def test_no_generated_file_names_a_machine_path() -> None:
     for path, content in generated().items():
-        assert not re.search(r"/tmp/|/home/|/root/|/work/", content), path
+        assert not re.search(r"/(tmp|home|root|work)/", content), path
 
 
 def test_the_readme_needs_its_blocks() -> None:
