@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from template_lint.facts import TemplateFacts
 from template_lint.facts.verdict import capabilities_of, verdict_of
 from template_lint.model import Finding, Skipped, TemplateReport, Verdict
-from template_lint.patches.lookup import patch_by_digest
+from template_lint.patches.lookup import patch_by_digest, patch_by_model
 from template_lint.rendering import limits
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.registry import all_rules
@@ -48,7 +48,7 @@ def _inspect(job: Job) -> TemplateReport:
     facts = facts_of(job)
     healthy = facts.selection_error is None and facts.compile_error is None
     # Before the rules: TL508 reports what was stopped in any render.
-    verdict = _with_patch(verdict_of(facts), job.copy.source) if healthy else _UNRENDERABLE
+    verdict = _with_patch(verdict_of(facts), facts) if healthy else _UNRENDERABLE
     fingerprint = facts.prompt_fingerprint if healthy else ""
     capabilities = capabilities_of(facts) if healthy else {}
     findings: list[Finding] = []
@@ -80,13 +80,21 @@ def _inspect(job: Job) -> TemplateReport:
     )
 
 
-def _with_patch(verdict: Verdict, source: str) -> Verdict:
-    """Add the training template: by bytes always; by normalised source where the verdict calls for one."""
-    name = patch_by_digest(_digest(source))
+def _with_patch(verdict: Verdict, facts: TemplateFacts) -> Verdict:
+    """Add the training template: by bytes always; by normalised source where the verdict calls for one.
+
+    And name the one that was made for this Hub model, where its template has become right by itself.
+    """
+    name = patch_by_digest(_digest(facts.source))
     if name is None and verdict.tito in ("unstable", "breaks-on-user"):
         from template_lint.patches.training import patch_name
 
-        name = patch_name(source)
+        name = patch_name(facts.source)
+    made_for = patch_by_model(facts.snapshot.repo) if facts.snapshot is not None and facts.snapshot.repo else None
+    if name is None and made_for is not None:
+        from template_lint.patches.training import obsolete
+
+        return verdict._replace(obsolete_patch=obsolete(facts))
     return verdict._replace(patch=name)
 
 

@@ -71,13 +71,14 @@ class Verdict(NamedTuple):
     ``tito`` is ``stable``, ``stable-with-kwargs`` (once ``kwargs`` are set), ``breaks-on-user``, ``unstable``,
     ``no-tools`` or ``unrenderable``. ``appended`` says per kind of appended message (``tool``, ``user``, ``system``)
     whether it keeps the prefix: ``stable``, ``unstable`` or ``unrenderable``. ``patch`` names the training template to
-    use.
+    use, ``obsolete_patch`` one that was made for this model and is no longer needed.
     """
 
     tito: str
     kwargs: dict[str, Any] = {}
     patch: str | None = None
     appended: dict[str, str] = {}
+    obsolete_patch: str | None = None
 
 
 class TemplateReport(NamedTuple):

@@ -12,6 +12,7 @@ from template_lint.patches.markers import insert_markers
 from template_lint.patches.matching import match_behaviour, match_source
 from template_lint.patches.proof import Expectation, Proof, Status, default_expectation, prove, sibling
 from template_lint.patches.repair import Repair, Result, repair
+from template_lint.patches.training import obsolete
 from template_lint.snapshot.special_tokens import PLACEHOLDER_TOKENS
 
 
@@ -43,6 +44,15 @@ class Fix(NamedTuple):
 
 def fix(facts: TemplateFacts, *, markers: bool = False) -> Fix:
     """The best fix there is for a template that compiles. Renders it many times: for a worker."""
+    best = _best(facts, markers=markers)
+    gone = obsolete(facts)
+    if gone is None:
+        return best
+    note = f"the library's {gone} is no longer needed: this model's template has become right by itself"
+    return best._replace(reason="; ".join(part for part in (best.reason, note) if part))
+
+
+def _best(facts: TemplateFacts, *, markers: bool) -> Fix:
     needs_repair = facts.tool_rules_apply and any(
         goal.required and goal.distance(facts, facts) != (0, 0) for goal in GOALS
     )

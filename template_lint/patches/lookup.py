@@ -25,7 +25,15 @@ def patch_by_digest(sha256: str) -> str | None:
     return None if folder is None else _names(folder).get(sha256)
 
 
+def patch_by_model(repo: str) -> str | None:
+    """The name of the training template that was made for this Hub model, or None. Says nothing about its template."""
+    folder = library_folder()
+    return None if folder is None else _names(folder).get(repo.lower())
+
+
 @lru_cache(maxsize=2)
 def _names(folder: Path) -> dict[str, str]:
-    index = json.loads((folder / "index.yaml").read_text(encoding="utf-8"))
-    return {original["sha256"]: entry["name"] for entry in index["templates"] for original in entry["originals"]}
+    """sha256 of each known original, and each model's name in lower case -> the training template's name."""
+    entries = json.loads((folder / "index.yaml").read_text(encoding="utf-8"))["templates"]
+    names = {original["sha256"]: entry["name"] for entry in entries for original in entry["originals"]}
+    return names | {model.lower(): entry["name"] for entry in entries for model in entry["models"]}

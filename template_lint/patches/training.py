@@ -11,6 +11,7 @@ from typing import Any
 from template_lint.errors import TemplateSelectionError, UsageError
 from template_lint.facts import TemplateFacts
 from template_lint.patches.index import Entry, find_entry, read_source
+from template_lint.patches.lookup import patch_by_model
 from template_lint.patches.matching import MatchedBy, match_behaviour, match_source
 from template_lint.patches.pair import Pair
 from template_lint.patches.proof import LAWS, ROLES, Status, ask
@@ -100,6 +101,18 @@ def needed(facts: TemplateFacts, name: str) -> Need:
     if not lacking:
         return Need(fixes=(), reason="the template has become right by itself; the training template is obsolete")
     return Need(fixes=tuple(lacking), reason=f"the template still lacks: {', '.join(lacking)}")
+
+
+def obsolete(facts: TemplateFacts) -> str | None:
+    """The training template that this Hub model no longer needs, because its own template has become right; or None.
+
+    Asked of a template that is neither a known original nor the training template itself.
+    """
+    repo = facts.snapshot.repo if facts.snapshot is not None else None
+    name = patch_by_model(repo) if repo else None
+    if name is None or match_source(facts.source) is not None or read_source(name) == facts.source:
+        return None
+    return None if needed(facts, name).fixes else name
 
 
 def _has(facts: TemplateFacts, kind: str, entry: Entry) -> bool:

@@ -77,6 +77,7 @@ def _template(template: TemplateReport) -> dict[str, Any]:
             "tito": verdict.tito,
             "kwargs": _sorted(verdict.kwargs),
             "patch": verdict.patch,
+            "obsolete_patch": verdict.obsolete_patch,
             "appended": _sorted(verdict.appended),
         },
         "capabilities": _sorted(template.capabilities),

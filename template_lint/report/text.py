@@ -106,6 +106,9 @@ def _headline(target: TargetReport, template: TemplateReport, profile: str | Non
     lines = canvas.hang(label, text, style=style)
     if template.verdict.patch is not None:
         lines += canvas.hang("     ", f"training template that fixes it: {visible(template.verdict.patch)}")
+    if template.verdict.obsolete_patch is not None:
+        gone = f"the training template {visible(template.verdict.obsolete_patch)} is no longer needed for this model"
+        lines += canvas.hang("     ", gone)
     return lines
 
 
