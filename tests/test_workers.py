@@ -114,13 +114,6 @@ def other_thread() -> Iterator[None]:
         thread.join()
 
 
-@pytest.fixture(autouse=True)
-def only_our_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads that earlier tests of the session left behind (a server, a progress bar) do not count."""
-    count, left_behind = threading.active_count, threading.active_count() - 1
-    monkeypatch.setattr(threading, "active_count", lambda: count() - left_behind)
-
-
 def test_every_payload_is_answered() -> None:
     assert run(list(range(50))) == list(range(50))
     assert run([1], jobs=4) == [1]
