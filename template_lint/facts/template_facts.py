@@ -123,9 +123,10 @@ class TemplateFacts:
         )
 
     def scenario_context(self, scenario: Scenario, count: int, generation_prompt: bool) -> dict[str, Any]:
-        """The context of a scenario's first messages. Messages are normalised once each: what a prefix normalises to
-        does
-        not depend on what follows, and the sandbox lets no template change its data."""
+        """The context of a scenario's first messages.
+
+        Messages are normalised once: a prefix does not depend on what follows, and no template can change its data.
+        """
         # Conversations of the user may have any name.
         key = id(scenario.messages) if scenario.own else None, scenario.name
         if key not in self._contexts:
