@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -24,7 +25,9 @@ MIB = 1 << 20
 
 
 class End(NamedTuple):
-    """How a child process ended: its result, or the signal; its processor seconds and its peak memory in bytes."""
+    """How a child process ended: its result, or the signal; its processor seconds, and the peak of the memory
+    it took beyond what it inherited, in bytes.
+    """
 
     result: Any
     signal: int | None
@@ -32,9 +35,15 @@ class End(NamedTuple):
     peak: int
 
 
+def resident() -> int:
+    """Memory of this process in bytes: a forked child begins with as much, and late in a session that is a lot."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def in_child(function: Callable[[], Any]) -> End:
     """Run ``function`` in a forked child with short bounds."""
     reader, writer = os.pipe()
+    inherited = resident()
     pid = os.fork()
     if pid == 0:
         try:
@@ -54,7 +63,7 @@ def in_child(function: Callable[[], Any]) -> End:
     died = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
     assert died is not None or os.WEXITSTATUS(status) == 0
     result = pickle.loads(data) if data else None
-    return End(result, died, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+    return End(result, died, usage.ru_utime + usage.ru_stime, max(usage.ru_maxrss * 1024 - inherited, 0))
 
 
 def render(source: str, **variables: Any) -> End:
