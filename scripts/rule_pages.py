@@ -95,6 +95,9 @@ def _page(rule: type[Rule]) -> str:
             parts.append(_fill(paragraph))
     for example, fixed in _pairs(rule.examples()):
         parts += _example(rule, example) + (_fix(example, fixed) if fixed else [])
+    transcript = rule.transcript()
+    if transcript is not None:
+        parts += ["## How it is reported", fenced(transcript, "text")]
     return "\n\n".join(parts) + "\n"
 
 

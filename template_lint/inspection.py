@@ -14,7 +14,7 @@ from template_lint.model import Finding, Skipped, TemplateReport, Verdict
 from template_lint.patches.lookup import patch_by_digest, patch_by_model
 from template_lint.rendering import limits
 from template_lint.rules.base import Rule, Skip
-from template_lint.rules.registry import all_rules
+from template_lint.rules.registry import template_rules
 
 if TYPE_CHECKING:
     from template_lint.job import Job
@@ -29,7 +29,7 @@ def prepare_worker() -> None:
     import template_lint.snapshot.model  # noqa: F401
 
     limits.arm_process()
-    all_rules()
+    template_rules()
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
 
@@ -127,7 +127,7 @@ def facts_of(job: Job) -> TemplateFacts:
 def stopped_report(job: Job, reason: str, *, what: str = "rendering took its process down") -> TemplateReport:
     """The report for a template that took its worker down: TL508, and every other rule not checked."""
     rules = _selected(job)
-    blow_up = next((rule for rule in all_rules() if rule.code == "TL508"), None)
+    blow_up = next((rule for rule in template_rules() if rule.code == "TL508"), None)
     findings = []
     if blow_up is not None and blow_up in rules:
         message = f"{what}: {reason}"
@@ -150,7 +150,7 @@ def stopped_report(job: Job, reason: str, *, what: str = "rendering took its pro
 
 
 def _selected(job: Job) -> list[type[Rule]]:
-    return [rule for rule in all_rules() if not job.codes or rule.code in job.codes]
+    return [rule for rule in template_rules() if not job.codes or rule.code in job.codes]
 
 
 def _unmet(rule: type[Rule], facts: TemplateFacts) -> str | None:

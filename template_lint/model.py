@@ -43,6 +43,8 @@ class Finding(NamedTuple):
 
     Scenarios with one cause are one finding: ``scenario`` names the first, ``evidence["scenarios"]`` lists all.
     ``file`` is the path inside the snapshot (or as the user typed it), None where no file is to blame.
+    ``suppressed`` says what hides the finding: ``inline``, ``config`` or ``baseline``; ``suppression_reason`` is the
+    reason that was given there. A hidden finding is counted and fails nothing.
     """
 
     rule: str
@@ -56,6 +58,7 @@ class Finding(NamedTuple):
     evidence: dict[str, Any] = {}
     fixable: bool = False
     suppressed: str | None = None
+    suppression_reason: str | None = None
 
 
 class Skipped(NamedTuple):
@@ -108,8 +111,19 @@ class TargetError(NamedTuple):
     message: str
 
 
+class Anchor(NamedTuple):
+    """The line of the user's own file (configuration or lock) that names a target; 1-based."""
+
+    file: str
+    line: int
+
+
 class TargetReport(NamedTuple):
-    """What was found out about one target: its files by sha256, its templates, or the error that kept us out."""
+    """What was found out about one target: its files by sha256, its templates, or the error that kept us out.
+
+    ``findings`` are about the target as a whole (its pin, its drift), not about one of its templates. ``anchor`` is
+    where a finding is shown that has no file in the user's repository, such as one of a Hub model.
+    """
 
     target: str
     kind: str
@@ -118,6 +132,8 @@ class TargetReport(NamedTuple):
     files: dict[str, str] = {}
     templates: list[TemplateReport] = []
     error: TargetError | None = None
+    findings: list[Finding] = []
+    anchor: Anchor | None = None
 
 
 class Summary(NamedTuple):
@@ -141,8 +157,13 @@ class Report(NamedTuple):
 
     @property
     def findings(self) -> list[Finding]:
-        """All findings of all templates, suppressed ones included, in report order."""
-        return [f for target in self.targets for template in target.templates for f in template.findings]
+        """All findings of all targets and their templates, suppressed ones included, in report order."""
+        found: list[Finding] = []
+        for target in self.targets:
+            found.extend(target.findings)
+            for template in target.templates:
+                found.extend(template.findings)
+        return found
 
     def summary(self) -> Summary:
         """Count findings by severity (suppressed ones apart), skipped rules, templates, targets."""

@@ -74,6 +74,11 @@ def _write(
             out.write("\n" + canvas.paint(f"Example {title}", "bold") + "\n")
             for line in text.splitlines():
                 out.write(f"    {visible(line)}\n")
+    transcript = rule.transcript()
+    if transcript is not None:
+        out.write("\n" + canvas.paint("How it is reported", "bold") + "\n\n")
+        for line in transcript.splitlines():
+            out.write(f"    {visible(line)}\n")
     if report is not None:
         from template_lint.report.text import write
 

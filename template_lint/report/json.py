@@ -61,6 +61,7 @@ def _target(target: TargetReport) -> dict[str, Any]:
         "revision": target.revision,
         "files": _sorted(target.files),
         "templates": [_template(template) for template in target.templates],
+        "findings": [_finding(finding) for finding in target.findings],
         "error": None if target.error is None else {"kind": target.error.kind, "message": target.error.message},
     }
 
@@ -103,6 +104,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "evidence": _sorted(finding.evidence),
         "fixable": finding.fixable,
         "suppressed": finding.suppressed,
+        "suppression_reason": finding.suppression_reason,
     }
 
 

@@ -36,6 +36,11 @@ class FolderExample(NamedTuple):
 class Rule:
     """One rule. The docstring is its page: a summary line, then what it finds, why it matters, how to fix it.
 
+    ``stage`` says who asks it. ``template``: ``check`` is given the facts of one template, in a worker. The room
+    that finds what rules of other stages name makes their findings with ``finding``: ``curation`` (about what hides
+    findings; example templates as ever), ``target``, ``drift`` and ``audit`` (about more than one template: a
+    transcript, ``example.txt``, lies beside the rule instead of example templates).
+
     ``needs`` names what must be there for the question to make sense: ``template`` (one was found), ``syntax`` (it
     compiles), ``tools`` (it knows tools, or the user insists), ``tokenizer``, ``snapshot`` (the files around the
     template). A rule whose needs are not met is skipped with the reason.
@@ -44,6 +49,7 @@ class Rule:
     code: ClassVar[str]
     name: ClassVar[str]
     severity: ClassVar[Severity]
+    stage: ClassVar[str] = "template"
     needs: ClassVar[tuple[str, ...]] = ("template", "syntax")
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
@@ -52,7 +58,7 @@ class Rule:
 
     def finding(
         self,
-        facts: TemplateFacts,
+        facts: TemplateFacts | None,
         message: str,
         *,
         remedy: str,
@@ -62,18 +68,24 @@ class Rule:
         severity: Severity | None = None,
         file: str | None = None,
     ) -> Finding:
-        """A finding of this rule on this template."""
+        """A finding of this rule; ``facts`` are those of the template it is about, None where it is about more."""
         return Finding(
             rule=self.code,
             name=self.name,
             severity=severity or self.severity,
             message=message,
             remedy=remedy,
-            file=file if file is not None else facts.file,
+            file=file if file is not None or facts is None else facts.file,
             place=place,
             scenario=scenario,
             evidence=evidence or {},
         )
+
+    @classmethod
+    def transcript(cls) -> str | None:
+        """The text of ``example.txt`` beside the rule, or None."""
+        path = Path(inspect.getfile(cls)).parent / "example.txt"
+        return path.read_text(encoding="utf-8") if path.is_file() else None
 
     @classmethod
     def examples(cls) -> list[Example | FolderExample]:

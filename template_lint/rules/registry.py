@@ -15,11 +15,11 @@ _FOLDER = Path(__file__).parent
 
 @lru_cache(maxsize=1)
 def all_rules() -> list[type[Rule]]:
-    """Every rule, by code. A rule is a package ``tlNNN_name`` in a family folder ``tlN_family`` that defines one
-    class.
+    """Every rule of every stage, by code. A rule is a package ``tlNNN_name`` in a family folder ``tlN_family``
+    (``tlaNN_name`` in ``tla_audit``) that defines one class.
     """
     found = []
-    for package in sorted(_FOLDER.glob("tl[0-9]_*/tl[0-9][0-9][0-9]_*/__init__.py")):
+    for package in sorted(_FOLDER.glob("tl[0-9a]_*/tl[0-9a][0-9][0-9]_*/__init__.py")):
         family, name = package.parent.parent.name, package.parent.name
         module = importlib.import_module(f"template_lint.rules.{family}.{name}")
         classes = [
@@ -30,6 +30,12 @@ def all_rules() -> list[type[Rule]]:
         assert len(classes) == 1, f"{name} must define exactly one rule"
         found.append(classes[0])
     return sorted(found, key=lambda rule: rule.code)
+
+
+@lru_cache(maxsize=1)
+def template_rules() -> list[type[Rule]]:
+    """The rules that are asked of one template at a time, by code."""
+    return [rule for rule in all_rules() if rule.stage == "template"]
 
 
 def find_rule(text: str) -> type[Rule]:

@@ -45,7 +45,15 @@ class Example:
     source: str
 
 
-class ToolPrefix:
+class _Rule:
+    stage = "template"
+
+    @staticmethod
+    def transcript() -> None:
+        return None
+
+
+class ToolPrefix(_Rule):
     """Appending tool results rewrites earlier text.
 
     What: two renders are compared, that of the conversation up to the call and that of the conversation with the
@@ -62,7 +70,7 @@ class ToolPrefix:
         return [Example("bad.jinja", SOURCE), Example("good.jinja", "{{ messages }}\x1b\n")]
 
 
-class PrefixTokens:
+class PrefixTokens(_Rule):
     """Text prefix holds, ids do not."""
 
     code, name, severity, needs = "TL102", "tool-prefix-tokens", Severity.ERROR, ("tools", "tokenizer")

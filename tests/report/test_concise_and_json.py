@@ -81,6 +81,7 @@ def test_json_of_an_unchecked_target() -> None:
             "revision": None,
             "files": {},
             "templates": [],
+            "findings": [],
             "error": {"kind": "gated", "message": "access is restricted. Log in with hf auth login."},
         }
     ]

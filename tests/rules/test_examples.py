@@ -99,7 +99,10 @@ def test_good_examples_are_good(reports: dict[str, TargetReport]) -> None:
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
-def test_every_rule_has_both_kinds(rule: type[Rule]) -> None:
+def test_every_rule_shows_what_it_finds(rule: type[Rule]) -> None:
+    if rule.stage not in ("template", "curation"):
+        assert rule.transcript()
+        return
     names = [example.name for example in rule.examples()]
     assert any(name.startswith("bad") for name in names)
     assert any(name.startswith("good") for name in names)
