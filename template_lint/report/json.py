@@ -24,8 +24,11 @@ def write(report: Report, out: TextIO, *, canvas: Canvas) -> None:
 
 
 def dumps(value: Any, *, ascii_only: bool = False) -> str:
-    """Return ``value`` as indented JSON. Lone surrogates, which no encoding can carry, are written as escapes."""
-    text = json.dumps(plain(value), ensure_ascii=ascii_only, indent=2, allow_nan=False)
+    """Return ``value`` as indented JSON. Lone surrogates, which no encoding can carry, are written as escapes.
+
+    So is ``##[``, which would be a command in the log of a GitHub step: the parsed text is the same.
+    """
+    text = json.dumps(plain(value), ensure_ascii=ascii_only, indent=2, allow_nan=False).replace("##[", "#\\u0023[")
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

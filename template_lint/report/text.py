@@ -7,43 +7,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import TextIO
 
-from template_lint.model import Finding, Place, Report, Severity, TargetReport, TemplateReport, Verdict
+from template_lint.model import Finding, Place, Report, Severity, TargetReport, TemplateReport
 from template_lint.report.layout.canvas import Canvas
 from template_lint.report.layout.divergence import divergence
-from template_lint.report.layout.escape import visible, visible_cells
+from template_lint.report.layout.escape import defused, visible, visible_cells
 from template_lint.report.layout.excerpt import excerpt
-from template_lint.report.layout.place import location, title
+from template_lint.report.layout.place import location, target_location, title
 from template_lint.report.layout.summary import counts, summary_line
 from template_lint.report.layout.width import head, width
+from template_lint.report.layout.wording import cause_note, live, not_asked, scenario_names, verdict_words
 
 FULL_UP_TO = 20
 _FULL_FINDINGS = 3
-_SCENARIOS_SHOWN = 3
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold blue"}
-_VERDICT = {
-    "stable": "keeps the prefix in tool loops",
-    "stable-with-kwargs": "keeps the prefix in tool loops with {kwargs}",
-    "breaks-on-user": "keeps the prefix within a tool loop, a later user or system turn rewrites history",
-    "unstable": "breaks the prefix in tool loops",
-    "no-tools": "no tool support",
-    "unrenderable": "renders no conversation",
-}
 
 
 def write(report: Report, out: TextIO, *, canvas: Canvas) -> None:
     """Write the whole report; its last line counts findings and what was hidden, skipped or not checked."""
     lines = _full(report, canvas) if len(report.targets) <= FULL_UP_TO else _compact(report, canvas)
     for line in lines:
-        out.write(line + "\n")
+        out.write(defused(line) + "\n")
 
 
 def _full(report: Report, canvas: Canvas) -> Iterator[str]:
     for target in report.targets:
         if target.error is not None:
             yield from _unchecked(target, canvas)
+            yield ""
+        if grave := live(target.findings):
+            yield from _about(target, grave, canvas)
             yield ""
         for template in target.templates:
             yield from _headline(target, template, report.profile if len(report.targets) == 1 else None, canvas)
@@ -59,9 +54,10 @@ def _compact(report: Report, canvas: Canvas) -> Iterator[str]:
     for target in report.targets:
         if target.error is not None:
             yield from _unchecked(target, canvas)
+        yield from _about(target, [f for f in live(target.findings) if f.severity is not Severity.INFO], canvas)
         for template in target.templates:
             templates.append(template)
-            findings = [f for f in _live(template) if f.severity is not Severity.INFO]
+            findings = [f for f in live(template.findings) if f.severity is not Severity.INFO]
             if not findings:
                 clean += 1
                 continue
@@ -78,20 +74,27 @@ def _compact(report: Report, canvas: Canvas) -> Iterator[str]:
     yield from _summary(report, canvas)
 
 
-def _live(template: TemplateReport) -> list[Finding]:
-    """Return the findings that nobody suppressed, worst first."""
-    return sorted((f for f in template.findings if f.suppressed is None), key=lambda f: -f.severity.rank)
-
-
 def _unchecked(target: TargetReport, canvas: Canvas) -> list[str]:
     assert target.error is not None
     text = f"{visible(target.target)}: {visible(target.error.message)}"
     return canvas.hang("NOT CHECKED ", text, style="bold magenta", rest="  ")
 
 
+def _about(target: TargetReport, findings: list[Finding], canvas: Canvas) -> Iterator[str]:
+    """What was found about a target as a whole, not about one of its templates."""
+    for finding in findings:
+        label = f"{finding.severity.value} {finding.rule} "
+        yield from canvas.hang(
+            label, f"{finding.name}: {visible(finding.message)}", style=_STYLE[finding.severity], rest="  "
+        )
+        yield from canvas.hang("  at ", target_location(target, finding))
+        if finding.remedy:
+            yield from canvas.hang("  fix: ", visible(finding.remedy), style="bold green")
+
+
 def _headline(target: TargetReport, template: TemplateReport, profile: str | None, canvas: Canvas) -> list[str]:
-    number = Counter(f.severity for f in _live(template))
-    text = f"{title(target, template)}  {_verdict(template.verdict)}: " + counts(
+    number = Counter(f.severity for f in live(template.findings))
+    text = f"{title(target, template)}  {verdict_words(template.verdict)}: " + counts(
         number[Severity.ERROR], number[Severity.WARNING], number[Severity.INFO]
     )
     label, style = "ok   ", "bold green"
@@ -112,14 +115,9 @@ def _headline(target: TargetReport, template: TemplateReport, profile: str | Non
     return lines
 
 
-def _verdict(verdict: Verdict) -> str:
-    kwargs = ", ".join(f"{key}={_outcome(value)}" for key, value in sorted(verdict.kwargs.items()))
-    return visible(_VERDICT.get(verdict.tito, verdict.tito).replace("{kwargs}", kwargs))
-
-
 def _findings(target: TargetReport, template: TemplateReport, canvas: Canvas) -> Iterator[str]:
     shown: set[Place] = set()
-    findings = _live(template)
+    findings = live(template.findings)
     grave = [finding for finding in findings if finding.severity is not Severity.INFO]
     full = _told_in_full(grave)
     for finding in grave[:full]:
@@ -159,7 +157,7 @@ def _finding(
         label, f"{finding.name}: {visible(finding.message)}", style=_STYLE[finding.severity], rest="  "
     )
     cause = finding.evidence.get("cause") or {}
-    note = _cause_note(cause)
+    note = cause_note(cause)
     if finding.place is not None:
         where = location(target, template, finding)
         if finding.place in shown:
@@ -171,7 +169,7 @@ def _finding(
     elif cause.get("source"):
         yield from canvas.hang("  cause ", f"{visible(str(cause['source']))} {note}".rstrip())
     yield from divergence(finding.evidence, canvas)
-    scenarios = _scenarios(finding)
+    scenarios = scenario_names(finding)
     if scenarios:
         yield from canvas.hang("  seen in: ", scenarios)
     if finding.remedy:
@@ -183,51 +181,11 @@ def _around(finding: Finding) -> int:
     return 1 if finding.severity is Severity.ERROR else 0
 
 
-def _cause_note(cause: dict[str, Any]) -> str:
-    """Say what the cause did in the two renders, and whether that is proven by counterfactual."""
-    if not cause:
-        return ""
-    kind = cause.get("kind")
-    if kind == "suspected" or not cause.get("proven"):
-        certainty = "suspected, not proven"
-    else:
-        certainty = "proven together with others" if kind in ("combination", "pair") else "proven"
-    earlier, later = cause.get("outcome_earlier"), cause.get("outcome_later")
-    if earlier is None and later is None:
-        return certainty
-    shown = _printed if kind == "output" else _outcome
-    return f"outcome: {shown(earlier)} -> {shown(later)} ({certainty})"
-
-
-def _printed(value: object) -> str:
-    return "printed" if value else "not printed"
-
-
-def _outcome(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "not reached" if value is None else visible(str(value))
-
-
-def _scenarios(finding: Finding) -> str:
-    names = finding.evidence.get("scenarios") or ([finding.scenario] if finding.scenario else [])
-    more = len(names) - _SCENARIOS_SHOWN
-    text = ", ".join(visible(str(name)) for name in names[:_SCENARIOS_SHOWN])
-    return f"{text}, +{more} more" if more > 0 else text
-
-
 def _skipped(templates: list[TemplateReport], canvas: Canvas) -> Iterator[str]:
     """Group the rules that could not be asked by reason: one line each, however many templates share it."""
-    rules: dict[str, dict[str, None]] = {}
-    number: Counter[str] = Counter()
-    for template in templates:
-        for reason in {skipped.reason: None for skipped in template.skipped}:
-            number[reason] += 1
-        for skipped in template.skipped:
-            rules.setdefault(skipped.reason, {})[skipped.rule] = None
-    for reason, codes in rules.items():
-        where = f" in {number[reason]} of {len(templates)} templates" if len(templates) > 1 else ""
-        yield from canvas.hang("not checked: ", f"{', '.join(sorted(codes))} ({visible(reason)}){where}", rest="  ")
+    for rules, reason, number in not_asked(templates):
+        where = f" in {number} of {len(templates)} templates" if len(templates) > 1 else ""
+        yield from canvas.hang("not checked: ", f"{', '.join(rules)} ({visible(reason)}){where}", rest="  ")
 
 
 def _summary(report: Report, canvas: Canvas) -> list[str]:

@@ -26,10 +26,10 @@ class ExitCode(enum.IntEnum):
 
 def say(message: str) -> None:
     """Write one line of talk to stderr; a closed stderr is nobody's business."""
-    from template_lint.report.layout.escape import visible
+    from template_lint.report.layout.escape import defused, visible
 
     with contextlib.suppress(OSError):
-        click.echo(visible(message), err=True, color=True)
+        click.echo(defused(visible(message)), err=True, color=True)
 
 
 def report_failure(error: BaseException, *, debug: bool) -> ExitCode:

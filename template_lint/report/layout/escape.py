@@ -22,6 +22,17 @@ def visible(text: str, *, backslash: bool = False, keep: str = "") -> str:
     return "".join(char if char in keep else _visible_char(char, backslash) for char in text)
 
 
+def defused(line: str) -> str:
+    """Return a line of a log so that no CI runner takes it, or a part of it, for a command: a backslash breaks it.
+
+    GitHub's runner obeys a line that begins with ``::`` behind spaces, and ``##[`` anywhere in a line.
+    """
+    if "##[" in line:
+        line = line.replace("##[", "#\\#[")
+    text = line.lstrip()
+    return f"{line[: len(line) - len(text)]}\\{text}" if text.startswith("::") else line
+
+
 def visible_cells(text: str, *, backslash: bool = False) -> list[str]:
     """Return one visible string per character of ``text``, for layouts that must map offsets to columns."""
     return [_visible_char(char, backslash) for char in text]

@@ -28,6 +28,15 @@ def location(target: TargetReport, template: TemplateReport, finding: Finding) -
     return f"{path}:{finding.place.line}:{finding.place.column}"
 
 
+def target_location(target: TargetReport, finding: Finding) -> str:
+    """Return where a finding about a target as a whole is shown: the line of the user's file that names the target,
+    else the file that it blames, else the target.
+    """
+    if target.anchor is not None:
+        return f"{visible(target.anchor.file)}:{target.anchor.line}:1"
+    return path_of(target, finding.file) + (f":{finding.place.line}:{finding.place.column}" if finding.place else "")
+
+
 def title(target: TargetReport, template: TemplateReport) -> str:
     """Return the name of a template for a headline: the target, and the template's own name where that is needed."""
     label = "<stdin>" if target.kind == "stdin" else visible(target.target)

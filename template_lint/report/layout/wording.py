@@ -1,0 +1,105 @@
+"""The words that formats for people share: verdicts, what a cause did, what was seen where, what was not checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from template_lint.model import Finding, Report, TargetReport, TemplateReport, Verdict
+from template_lint.report.layout.escape import visible
+
+_SCENARIOS_SHOWN = 3
+_VERDICT = {
+    "stable": "keeps the prefix in tool loops",
+    "stable-with-kwargs": "keeps the prefix in tool loops with {kwargs}",
+    "breaks-on-user": "keeps the prefix within a tool loop, a later user or system turn rewrites history",
+    "unstable": "breaks the prefix in tool loops",
+    "no-tools": "no tool support",
+    "unrenderable": "renders no conversation",
+}
+
+
+def live(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that nobody suppressed, worst first."""
+    return sorted((f for f in findings if f.suppressed is None), key=lambda f: -f.severity.rank)
+
+
+def verdict_words(verdict: Verdict) -> str:
+    """Return what the verdict on a template means, in words."""
+    kwargs = ", ".join(f"{key}={outcome(value)}" for key, value in sorted(verdict.kwargs.items()))
+    return visible(_VERDICT.get(verdict.tito, verdict.tito).replace("{kwargs}", kwargs))
+
+
+def cause_note(cause: dict[str, Any]) -> str:
+    """Say what the cause did in the two renders, and whether that is proven by counterfactual."""
+    if not cause:
+        return ""
+    kind = cause.get("kind")
+    if kind == "suspected" or not cause.get("proven"):
+        certainty = "suspected, not proven"
+    else:
+        certainty = "proven together with others" if kind in ("combination", "pair") else "proven"
+    earlier, later = cause.get("outcome_earlier"), cause.get("outcome_later")
+    if earlier is None and later is None:
+        return certainty
+    shown = _printed if kind == "output" else outcome
+    return f"outcome: {shown(earlier)} -> {shown(later)} ({certainty})"
+
+
+def _printed(value: object) -> str:
+    return "printed" if value else "not printed"
+
+
+def outcome(value: object) -> str:
+    """Return the outcome of a condition as Jinja writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "not reached" if value is None else visible(str(value))
+
+
+def scenario_names(finding: Finding) -> str:
+    """Return the first few conversations that show a finding, and how many more there are; ``""`` for none."""
+    names = finding.evidence.get("scenarios") or ([finding.scenario] if finding.scenario else [])
+    more = len(names) - _SCENARIOS_SHOWN
+    text = ", ".join(visible(str(name)) for name in names[:_SCENARIOS_SHOWN])
+    return f"{text}, +{more} more" if more > 0 else text
+
+
+class NotAsked(NamedTuple):
+    """Rules that could not be asked for one reason, and in how many templates."""
+
+    rules: list[str]
+    reason: str
+    templates: int
+
+
+def not_asked(templates: Iterable[TemplateReport]) -> list[NotAsked]:
+    """Group the rules that could not be asked by reason, in the order in which the reasons first appear."""
+    rules: dict[str, dict[str, None]] = {}
+    number: Counter[str] = Counter()
+    for template in templates:
+        for reason in {skipped.reason: None for skipped in template.skipped}:
+            number[reason] += 1
+        for skipped in template.skipped:
+            rules.setdefault(skipped.reason, {})[skipped.rule] = None
+    return [NotAsked(sorted(codes), reason, number[reason]) for reason, codes in rules.items()]
+
+
+class Unchecked(NamedTuple):
+    """A target, or one template of it, that could not be looked at; ``kind`` is the stable word of the JSON output."""
+
+    target: TargetReport
+    template: TemplateReport | None
+    kind: str
+    message: str
+
+
+def unchecked(report: Report) -> Iterator[Unchecked]:
+    """Yield what keeps a run from being complete: targets with an error, and templates that render no conversation."""
+    for target in report.targets:
+        if target.error is not None:
+            yield Unchecked(target, None, target.error.kind, target.error.message)
+        for template in target.templates:
+            if template.verdict.tito == "unrenderable":
+                yield Unchecked(target, template, "unrenderable", "the template renders no conversation of ours")
