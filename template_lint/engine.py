@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from template_lint.config import Options
 from template_lint.errors import CannotCheckError, TemplateLintError
-from template_lint.job import Job
+from template_lint.job import Job, jobs_for
 from template_lint.model import Report, TargetError, TargetReport, TemplateReport
 from template_lint.rendering.profiles import Profile, resolve_profile
 from template_lint.snapshot.load import expand_targets, load_snapshot
-from template_lint.snapshot.model import Snapshot, TemplateCopy
-from template_lint.snapshot.special_tokens import PLACEHOLDER_TOKENS, special_tokens
+from template_lint.snapshot.model import Snapshot
 from template_lint.target import Target, parse_target
 from template_lint.workers import Died, Failed, run_jobs
 
@@ -86,28 +85,16 @@ def _jobs(
 ) -> _Loaded:
     try:
         snapshot = _load(target, options, profile)
-        own = special_tokens(snapshot, profile.version)
-        if not own and tokenizer is not None:
-            own = special_tokens(tokenizer, profile.version)
-    except CannotCheckError as error:
-        return _Loaded(target, None, [], TargetError(kind=error.kind, message=str(error)))
-    copies = list(snapshot.templates)
-    if not copies:
-        copies = [TemplateCopy(name="default", source="", file="")]
-    jobs = [
-        Job(
-            copy=copy,
-            snapshot=snapshot,
-            profile=profile,
+        jobs = jobs_for(
+            snapshot,
+            profile,
             codes=codes,
-            variables=own or (PLACEHOLDER_TOKENS if not snapshot.config else {}),
-            tokenizer=snapshot if snapshot.tokenizer is not None else tokenizer,
+            tokenizer=tokenizer,
             conversations=conversations,
             force_tools="tools" in options.require,
-            selection_error=snapshot.selection_error if copy is copies[0] else None,
         )
-        for copy in copies
-    ]
+    except CannotCheckError as error:
+        return _Loaded(target, None, [], TargetError(kind=error.kind, message=str(error)))
     return _Loaded(target, snapshot, jobs, None)
 
 
@@ -162,7 +149,7 @@ def _nothing() -> None:
 
 def _work(jobs: list[Job], processes: int, started: Callable[[], None]) -> Iterable[tuple[int, TemplateReport, bool]]:
     """(index, report, whether the report would be the same again) of every job, as they come."""
-    count = processes or _processors()
+    count = processes or processors()
     # By name: this process must not pay for importing what only the workers run.
     inspect, prepare = "template_lint.inspection:inspect_template", "template_lint.inspection:prepare_worker"
     for index, result in run_jobs(inspect, jobs, jobs=count, initializer=prepare, started=started):
@@ -182,7 +169,8 @@ class InternalError(TemplateLintError):
     kind = "internal"
 
 
-def _processors() -> int:
+def processors() -> int:
+    """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -37,16 +37,25 @@ def prepare_worker() -> None:
 def inspect_template(job: Job) -> TemplateReport:
     """Check one template. A rule that raises anything but Skip is a defect and is not caught here."""
     try:
-        return _inspect(job)
+        return inspect_facts(job, facts_of(job))
     except MemoryError:
-        # No single render reached the bound, but what is kept of them all did.
-        reason = f"memory limit of {limits.MEMORY_BYTES >> 20} MiB for all renders of one template"
-        return stopped_report(job, reason, what="checking was stopped")
+        return exhausted_report(job)
 
 
-def _inspect(job: Job) -> TemplateReport:
-    facts = facts_of(job)
-    healthy = facts.selection_error is None and facts.compile_error is None
+def exhausted_report(job: Job) -> TemplateReport:
+    """The report for a template of which no single render reached the bound of memory, but what is kept of them all."""
+    reason = f"memory limit of {limits.MEMORY_BYTES >> 20} MiB for all renders of one template"
+    return stopped_report(job, reason, what="checking was stopped")
+
+
+def is_healthy(facts: TemplateFacts) -> bool:
+    """Whether there is a template, and it compiles."""
+    return facts.selection_error is None and facts.compile_error is None
+
+
+def inspect_facts(job: Job, facts: TemplateFacts) -> TemplateReport:
+    """Check one template whose facts the caller keeps. Raises MemoryError as any render may."""
+    healthy = is_healthy(facts)
     # Before the rules: TL508 reports what was stopped in any render.
     verdict = _with_patch(verdict_of(facts), facts) if healthy else _UNRENDERABLE
     fingerprint = facts.prompt_fingerprint if healthy else ""

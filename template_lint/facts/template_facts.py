@@ -367,19 +367,29 @@ class TemplateFacts:
     # Fingerprint.
 
     @cached_property
-    def prompt_fingerprint(self) -> str:
-        """sha256 over the canonical JSON of scenario -> rendered text or exception class, with the catalogue's
-        version.
+    def final_prompts(self) -> dict[str, list[Outcome]]:
+        """Scenario -> its prompts as a rollout meets them: the whole conversation, and that of its first cut.
+
+        The user's own conversations are left out: these prompts stand for the template.
         """
-        prompts: dict[str, Any] = {}
+        prompts = {}
         for scenario in self.scenarios:
             if not scenario.own:
                 count = len(scenario.messages)
                 outcomes = [self.render_scenario(scenario, count, wants_generation_prompt(scenario, count))]
                 outcomes += [self.render_scenario(scenario, cut, True) for cut in scenario.cuts[:1]]
-                prompts[scenario.name] = [
-                    outcome.text if outcome.ok else {"error": outcome.error} for outcome in outcomes
-                ]
+                prompts[scenario.name] = outcomes
+        return prompts
+
+    @cached_property
+    def prompt_fingerprint(self) -> str:
+        """sha256 over the canonical JSON of scenario -> rendered text or exception class, with the catalogue's
+        version.
+        """
+        prompts = {
+            name: [outcome.text if outcome.ok else {"error": outcome.error} for outcome in outcomes]
+            for name, outcomes in self.final_prompts.items()
+        }
         payload = {"catalogue": catalogue_version(), "prompts": prompts}
         text = json.dumps(payload, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("ascii")).hexdigest()
