@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from template_lint.facts.catalogue import normalised_messages, shaped_catalogue
 from template_lint.facts.cause import Cause, CauseMemory, find_cause
 from template_lint.facts.prefix import Appended, Question, appended_kind, common_prefix_length, wants_generation_prompt
 from template_lint.facts.probes import ToolProbe, tool_probe
@@ -19,7 +20,7 @@ from template_lint.rendering.limits import trusted_memory
 from template_lint.rendering.profiles import Profile
 from template_lint.rendering.template import ChatTemplate, Outcome
 from template_lint.rendering.trace import place_of
-from template_lint.scenarios.catalogue import catalogue_version, load_catalogue
+from template_lint.scenarios.catalogue import catalogue_version
 from template_lint.scenarios.model import Scenario
 
 if TYPE_CHECKING:
@@ -130,9 +131,19 @@ class TemplateFacts:
         # Conversations of the user may have any name.
         key = id(scenario.messages) if scenario.own else None, scenario.name
         if key not in self._contexts:
-            self._contexts[key] = self.context(scenario.messages, scenario.tools, scenario.kwargs, False)
+            self._contexts[key] = self._whole_context(scenario)
         whole = self._contexts[key]
         return {**whole, "messages": whole["messages"][:count], "add_generation_prompt": generation_prompt}
+
+    def _whole_context(self, scenario: Scenario) -> dict[str, Any]:
+        return make_context(
+            normalised_messages(scenario, self.shape, self.profile),
+            self.profile,
+            tools=scenario.tools,
+            documents=scenario.kwargs.get("documents"),
+            variables={**self.variables, **scenario.kwargs},
+            normalised=True,
+        )
 
     def render(
         self,
@@ -197,13 +208,7 @@ class TemplateFacts:
     @cached_property
     def _base_scenarios(self) -> list[Scenario]:
         """The catalogue in the accepted shape."""
-        shaped: dict[int, dict[str, Any]] = {}
-
-        def shape(message: dict[str, Any]) -> dict[str, Any]:
-            # One object per catalogue message, so that scenarios share renders.
-            return shaped.setdefault(id(message), self.shape.apply([message])[0])
-
-        return [s._replace(messages=[shape(message) for message in s.messages]) for s in load_catalogue()]
+        return list(shaped_catalogue(self.shape))
 
     @cached_property
     def switches(self) -> list[dict[str, Any]]:

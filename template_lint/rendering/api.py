@@ -68,11 +68,12 @@ def make_context(
     documents: Sequence[Any] | None = None,
     add_generation_prompt: bool = False,
     variables: Mapping[str, Any] | None = None,
+    normalised: bool = False,
 ) -> dict[str, Any]:
     """The variables that apply_chat_template hands to Jinja.
 
-    ``variables`` are special tokens and template kwargs, kwargs last. Raises ValueError and TypeError as transformers
-    does.
+    ``variables`` are special tokens and template kwargs, kwargs last. With ``normalised`` the messages are already what
+    ``normalise_messages`` gives. Raises ValueError and TypeError as transformers does.
     """
     for tool in tools or ():
         if not isinstance(tool, dict):
@@ -83,7 +84,7 @@ def make_context(
     rebuild = plain_data if profile.plain_data else _as_is
     return {
         **rebuild(dict(variables or {})),
-        "messages": normalise_messages(messages, profile),
+        "messages": messages if normalised else normalise_messages(messages, profile),
         "tools": rebuild(list(tools)) if tools is not None else None,
         "documents": rebuild(documents),
         "add_generation_prompt": add_generation_prompt,
