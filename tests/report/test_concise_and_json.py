@@ -30,9 +30,9 @@ def json_text(subject: Report, encoding: str = "utf-8") -> str:
 
 
 def test_formats_are_found_in_the_package() -> None:
-    assert formats() == ["concise", "github", "json", "text"]
+    assert formats() == ["concise", "github", "json", "junit", "text"]
     assert writer("json") is json_format.write
-    with pytest.raises(UsageError, match="Choose one of: concise, github, json, text"):
+    with pytest.raises(UsageError, match="Choose one of: concise, github, json, junit, text"):
         writer("xml")
 
 

@@ -7,6 +7,7 @@ them, or nowhere.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,7 +54,10 @@ class Repository:
     def relative(self, path: str) -> str:
         """Return ``path`` relative to the root, with slashes; it begins with ``../`` where it lies outside."""
         absolute = Path(os.path.abspath(path))  # noqa: PTH100 - a link keeps its own name
-        for candidate, root in ((absolute, self._roots[0]), (absolute.resolve(), self._roots[1])):
+        candidates = [absolute]
+        with contextlib.suppress(OSError, ValueError, RuntimeError):
+            candidates.append(absolute.resolve())
+        for candidate, root in zip(candidates, self._roots, strict=False):
             if candidate.is_relative_to(root):
                 return candidate.relative_to(root).as_posix()
         try:
@@ -129,7 +133,7 @@ def _read(path: Path) -> str | None:
             return None
         with path.open(encoding="utf-8", newline="") as stream:
             return stream.read()
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError):
         return None
 
 
