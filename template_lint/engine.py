@@ -36,7 +36,7 @@ class _Loaded(NamedTuple):
     error: TargetError | None
 
 
-def check(targets: Sequence[str], options: Options, *, progress: Progress | None = None) -> Report:
+def check(targets: Sequence[str | Target], options: Options, *, progress: Progress | None = None) -> Report:
     """Check every target; the report lists them in the order given, folders expanded in sorted order.
 
     ``progress`` is called with (done, total, name), first when the work has begun. Raises UsageError for a wrong
@@ -108,6 +108,8 @@ def _target_report(entry: _Loaded, templates: list[TemplateReport]) -> TargetRep
         files=dict(snapshot.files) if snapshot else {},
         templates=templates,
         error=entry.error,
+        anchor=entry.target.pin.anchor if entry.target.pin else None,
+        pinned=entry.target.pin is not None,
     )
 
 

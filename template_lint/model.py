@@ -122,7 +122,8 @@ class TargetReport(NamedTuple):
     """What was found out about one target: its files by sha256, its templates, or the error that kept us out.
 
     ``findings`` are about the target as a whole (its pin, its drift), not about one of its templates. ``anchor`` is
-    where a finding is shown that has no file in the user's repository, such as one of a Hub model.
+    where a finding is shown that has no file in the user's repository, such as one of a Hub model. ``pinned`` says that
+    the files are those that a lock pins, at the line of the anchor.
     """
 
     target: str
@@ -134,6 +135,7 @@ class TargetReport(NamedTuple):
     error: TargetError | None = None
     findings: list[Finding] = []
     anchor: Anchor | None = None
+    pinned: bool = False
 
 
 class Summary(NamedTuple):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from template_lint.errors import UsageError
+from template_lint.model import Anchor
 
 
 class TargetKind(enum.Enum):
@@ -20,26 +22,46 @@ class TargetKind(enum.Enum):
     STDIN = "stdin"
 
 
+class Pin(NamedTuple):
+    """What a lock says of a target: the sha256 (hex) of each of its files, and where it says so.
+
+    ``folder`` holds the stored files, None where there are none; ``shown_folder`` is it as the user should see it.
+    ``problem`` says why the pin itself is not to be trusted.
+    """
+
+    files: Mapping[str, str]
+    anchor: Anchor
+    folder: Path | None = None
+    shown_folder: str = ""
+    problem: str | None = None
+
+
 class Target(NamedTuple):
-    """One thing to check. ``path`` is set for files, folders and GGUF; ``repo`` and ``revision`` for the Hub."""
+    """One thing to check. ``path`` is set for files, folders and GGUF; ``repo`` and ``revision`` for the Hub.
+
+    A target with a ``pin`` is loaded as the lock has it, or not at all.
+    """
 
     text: str
     kind: TargetKind
     path: Path | None = None
     repo: str | None = None
     revision: str | None = None
+    pin: Pin | None = None
 
 
 # The Hub's own rule for repository names: one optional owner, letters, digits, '.', '_' and '-', at most 96 characters.
 _REPO = re.compile(r"^(?P<repo>[\w][\w.-]*(?:/[\w.-]+)?)(?:@(?P<revision>[^\s@]+))?$", re.ASCII)
 
 
-def parse_target(text: str) -> Target:
-    """Turn one command-line word into a Target.
+def parse_target(text: str | Target) -> Target:
+    """Turn one command-line word into a Target; what is one already stays as it is.
 
     An existing path wins; else ``org/name[@revision]`` is a Hub repository; ``hf:`` says so explicitly; ``-`` is
     stdin. Raises UsageError where none of these fits.
     """
+    if isinstance(text, Target):
+        return text
     if text == "-":
         return Target(text=text, kind=TargetKind.STDIN)
     if text.startswith("hf:"):

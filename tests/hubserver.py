@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 import time
 from collections.abc import Collection, Mapping
@@ -113,6 +114,21 @@ class HubServer:
     def environment(self, home: object) -> dict[str, str]:
         """Return the variables that lead a client in another process here, with ``home`` as its HF_HOME."""
         return {"HF_ENDPOINT": self.url, "HF_HOME": str(home), "NO_PROXY": "*", "no_proxy": "*"}
+
+    def lead_here(self, monkeypatch: Any, home: Any) -> None:
+        """Make this process a client of the server, without a token, with its cache below the folder ``home``."""
+        from huggingface_hub import constants, file_download
+
+        for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_HUB_ETAG_TIMEOUT"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr(constants, "ENDPOINT", self.url)
+        template = self.url + "/{repo_id}/resolve/{revision}/{filename}"
+        for module in (constants, file_download):
+            monkeypatch.setattr(module, "HUGGINGFACE_CO_URL_TEMPLATE", template, raising=False)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", os.fspath(home / "hub"))
+        monkeypatch.setattr(constants, "HF_TOKEN_PATH", os.fspath(home / "token"))
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "AGENT_HARNESSES_PATH", os.fspath(home / "agents.json"), raising=False)
 
     def _next_fault(self, request: str) -> Fault | None:
         for pattern, fault in self._faults:

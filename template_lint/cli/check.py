@@ -9,6 +9,7 @@ import click
 
 from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.outputs import Output, emit, parse_outputs
+from template_lint.cli.support.pinning import choose, pin_options
 from template_lint.cli.support.progress import progress_bar
 from template_lint.config import Options
 from template_lint.errors import UsageError
@@ -56,6 +57,7 @@ Exit codes:
 @click.option(
     "--jobs", type=click.IntRange(min=0), default=0, metavar="N", help="Worker processes. [default: one per processor]"
 )
+@pin_options
 @click.option("--offline", is_flag=True, help="Use no network; Hub targets come from the cache.")
 @click.option("--no-cache", is_flag=True, help="Check everything again.")
 @click.option(
@@ -76,6 +78,8 @@ def command(
     conversations: tuple[Path, ...],
     require: tuple[str, ...],
     jobs: int,
+    pinned: bool,
+    live: bool,
     offline: bool,
     no_cache: bool,
     outputs: tuple[str, ...],
@@ -100,6 +104,7 @@ def command(
         cache=not no_cache,
     )
     _refuse_conflicts(options)
+    chosen = choose(targets, pinned=pinned, live=live)
     from template_lint.engine import check
 
     with progress_bar() as bar:
@@ -111,7 +116,7 @@ def command(
             if bar is not None:
                 bar(done, total, name)
 
-        report = check(targets or (".",), options, progress=progress)
+        report = check(chosen or (".",), options, progress=progress)
     emit(destinations, lambda output, stream, canvas: output.write(report, stream, canvas=canvas))
     _talk(report, destinations)
     return exit_code(report, options.fail_on)

@@ -10,6 +10,7 @@ import click
 
 from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.outputs import atomic, standard_output
+from template_lint.cli.support.pinning import choose, pin_options
 from template_lint.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ Exit codes:
 @click.option(
     "--transformers", metavar="VERSION", help="The transformers version to mirror. [default: the installed one]"
 )
+@pin_options
 @click.option("--offline", is_flag=True, help="Use no network; Hub targets come from the cache.")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
@@ -59,6 +61,8 @@ def command(
     template: str | None,
     tokenizer: str | None,
     transformers: str | None,
+    pinned: bool,
+    live: bool,
     offline: bool,
     output: str,
 ) -> ExitCode:
@@ -73,8 +77,9 @@ def command(
     from template_lint.cli.support.fixing import order, work
     from template_lint.cli.support.in_place import place_of, write_back
 
+    [chosen] = choose([target], pinned=pinned, live=live)
     ordered = order(
-        target, template=template, tokenizer=tokenizer, transformers=transformers, offline=offline, markers=markers
+        chosen, template=template, tokenizer=tokenizer, transformers=transformers, offline=offline, markers=markers
     )
     place = place_of(ordered.snapshot, ordered.copy) if in_place else None
     fix = work(ordered)

@@ -8,7 +8,8 @@ import click
 
 from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.outputs import standard_output
-from template_lint.errors import CannotCheckError, TemplateSelectionError
+from template_lint.cli.support.pinning import choose, pin_options
+from template_lint.errors import CannotCheckError, TemplateSelectionError, UsageError
 
 EPILOG = """\b
 Examples:
@@ -26,7 +27,7 @@ Exit codes:
 
 
 @click.command("tito", short_help="Is a token-in-token-out buffer exactly right?", epilog=EPILOG)
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.argument("targets", nargs=-1, metavar="[TARGET...]")
 @click.option("--tokenizer", metavar="TARGET", help="The tokenizer for templates that come without one.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of segmentations and toy policy.")
 @click.option(
@@ -54,6 +55,7 @@ Exit codes:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Your own conversations, JSON lines of messages, tools, kwargs. Repeatable.",
 )
+@pin_options
 @click.option("--offline", is_flag=True, help="Use no network; Hub targets come from the cache.")
 @click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
@@ -65,6 +67,8 @@ def command(
     transformers: str | None,
     scenarios: tuple[str, ...],
     conversations: tuple[Path, ...],
+    pinned: bool,
+    live: bool,
     offline: bool,
     output: str,
 ) -> ExitCode:
@@ -90,7 +94,10 @@ def command(
     )
     reports: list[TitoReport] = []
     failures: list[dict[str, str]] = []
-    for target in [part for text in targets for part in expand_targets(parse_target(text))]:
+    chosen = choose(targets, pinned=pinned, live=live)
+    if not chosen:
+        raise UsageError("name a target, or the models of a lock with --pinned or --live.")
+    for target in [part for text in chosen for part in expand_targets(parse_target(text))]:
         try:
             reports.append(run(target, options))
         except (CannotCheckError, TemplateSelectionError) as error:

@@ -62,6 +62,7 @@ def _target(target: TargetReport) -> dict[str, Any]:
         "kind": target.kind,
         "repo": target.repo,
         "revision": target.revision,
+        "pinned": target.pinned,
         "files": _sorted(target.files),
         "templates": [_template(template) for template in target.templates],
         "findings": [_finding(finding) for finding in target.findings],

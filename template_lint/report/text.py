@@ -107,6 +107,9 @@ def _headline(target: TargetReport, template: TemplateReport, profile: str | Non
     if profile is not None and width(label + text + mirrored) <= canvas.width:
         text += mirrored
     lines = canvas.hang(label, text, style=style)
+    if target.pinned and target.anchor is not None:
+        commit = f"commit {target.revision[:12]}" if target.revision else "the files"
+        lines += canvas.hang("     ", visible(f"{commit}, as pinned in {target.anchor.file}:{target.anchor.line}"))
     if template.verdict.patch is not None:
         lines += canvas.hang("     ", f"training template that fixes it: {visible(template.verdict.patch)}")
     if template.verdict.obsolete_patch is not None:

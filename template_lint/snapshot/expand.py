@@ -21,7 +21,9 @@ def expand_targets(target: Target) -> list[Target]:
     and node_modules are skipped and linked folders are not followed. Raises CannotCheckError: ``nothing-matched``
     where there is none, ``unreadable`` where a folder cannot be listed.
     """
-    if target.kind is not TargetKind.DIRECTORY or target.path is None or is_model_folder(target.path):
+    if target.pin is not None or target.kind is not TargetKind.DIRECTORY:
+        return [target]
+    if target.path is None or is_model_folder(target.path):
         return [target]
     found: list[Target] = []
     waiting = [target.path]

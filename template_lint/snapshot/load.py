@@ -35,6 +35,10 @@ def load_snapshot(
     UsageError for a wrong request (a missing file, an unknown file type) and CannotCheckError for what cannot be read
     (``unreadable``, ``not-utf-8``, ``malformed``, ``too-large``, and what the Hub adds).
     """
+    if target.pin is not None:
+        from template_lint.snapshot.pinned import load_pinned
+
+        return load_pinned(target, target.pin, offline=offline, profile_version=profile_version)
     match target.kind:
         case TargetKind.STDIN:
             return _from_stdin(target, stdin)

@@ -79,6 +79,7 @@ def test_json_of_an_unchecked_target() -> None:
             "kind": "hub",
             "repo": "acme/gated",
             "revision": None,
+            "pinned": False,
             "files": {},
             "templates": [],
             "findings": [],

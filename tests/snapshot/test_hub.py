@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from huggingface_hub import constants, file_download, hf_hub_download
+from huggingface_hub import constants, hf_hub_download
 
 from template_lint.errors import CannotCheckError, UsageError
 from template_lint.snapshot import hub as hub_module
@@ -46,17 +46,8 @@ PROMPT_FILES = ("additional_chat_templates/tool_use.jinja", "chat_template.jinja
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[HubServer]:
-    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_HUB_ETAG_TIMEOUT"):
-        monkeypatch.delenv(name, raising=False)
     with HubServer() as server:
-        monkeypatch.setattr(constants, "ENDPOINT", server.url)
-        template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
-        for module in (constants, file_download):
-            monkeypatch.setattr(module, "HUGGINGFACE_CO_URL_TEMPLATE", template, raising=False)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-        monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(constants, "AGENT_HARNESSES_PATH", str(tmp_path / "agents.json"), raising=False)
+        server.lead_here(monkeypatch, tmp_path)
         monkeypatch.setattr(hub_module, "_RETRY_PAUSE_SECONDS", 0.0)
         yield server
 

@@ -9,7 +9,7 @@ from template_lint.rendering.profiles import Profile, resolve_profile
 from template_lint.snapshot.load import load_snapshot
 from template_lint.snapshot.model import Snapshot, TemplateCopy
 from template_lint.snapshot.special_tokens import PLACEHOLDER_TOKENS, special_tokens
-from template_lint.target import parse_target
+from template_lint.target import Target, parse_target
 from template_lint.workers import Died, Failed, run_jobs
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Order(NamedTuple):
 
 
 def order(
-    target: str,
+    target: str | Target,
     *,
     template: str | None = None,
     tokenizer: str | None = None,
@@ -45,7 +45,7 @@ def order(
     own = special_tokens(snapshot, profile.version) or special_tokens(donor, profile.version)
     return Order(
         snapshot,
-        _pick(snapshot, target, template),
+        _pick(snapshot, snapshot.target.text, template),
         profile,
         own or (dict(PLACEHOLDER_TOKENS) if not snapshot.config else {}),
         donor if donor.tokenizer is not None else None,

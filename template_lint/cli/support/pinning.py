@@ -1,0 +1,32 @@
+"""The options ``--pinned`` and ``--live``, shared by the commands that take targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from template_lint.errors import UsageError
+from template_lint.target import Target
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def pin_options(function: _Function) -> _Function:
+    """Add ``--pinned`` and ``--live`` to a command."""
+    live = click.option("--live", is_flag=True, help="Models of template-lint.lock at the revision that was requested.")
+    pinned = click.option("--pinned", is_flag=True, help="Models of template-lint.lock as they are pinned there.")
+    return pinned(live(function))
+
+
+def choose(targets: Sequence[str], *, pinned: bool, live: bool) -> list[str | Target]:
+    """The targets to look at; see ``lock.pins.choose``. Without either option the lock pins Hub names."""
+    if pinned and live:
+        raise UsageError("--pinned and --live exclude each other. Drop one.")
+    if not pinned and not live and not any("/" in text or text.startswith("hf:") for text in targets):
+        return list(targets)
+    from template_lint.lock import pins
+
+    mode = pins.Mode.PINNED if pinned else pins.Mode.LIVE if live else pins.Mode.AUTO
+    return pins.choose(targets, mode)

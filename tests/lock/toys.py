@@ -1,0 +1,40 @@
+"""A small model as it lies on a Hub: a word tokenizer and a template that keeps the prefix, or loses it."""
+
+from __future__ import annotations
+
+import json
+
+STABLE = (
+    "{% for tool in tools or [] %}tool {{ tool.function.name }} {% endfor %}"
+    "{% for m in messages %}<s> {{ m.role }} {{ m.content or '' }}"
+    "{% for call in m.tool_calls or [] %}"
+    " call {{ call.function.name }} {{ call.function.arguments | tojson }}{% endfor %}"
+    " </s>{% endfor %}{% if add_generation_prompt %}<s> assistant{% endif %}"
+)
+UNSTABLE = STABLE.replace(" </s>{% endfor %}", "{% if loop.last %} end{% endif %} </s>{% endfor %}")
+
+
+def tokenizer_json(*more: str) -> str:
+    """A tokenizer of words; ``more`` are added to its vocabulary."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = ["<unk>", "<s>", "</s>", "user", "assistant", "tool", "call", "system", *more]
+    tokenizer = Tokenizer(models.WordLevel({word: index for index, word in enumerate(words)}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.add_special_tokens(["<s>", "</s>"])
+    text: str = tokenizer.to_str()
+    return text
+
+
+def model(template: str = STABLE, *, words: tuple[str, ...] = (), readme: str = "# A model") -> dict[str, str]:
+    """The files of a repository; weights and code are there to be left alone."""
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>"}
+    return {
+        "README.md": readme,
+        "chat_template.jinja": template,
+        "config.json": json.dumps({"model_type": "llama"}),
+        "modeling_custom.py": "raise SystemExit",
+        "model.safetensors": "weights",
+        "tokenizer.json": tokenizer_json(*words),
+        "tokenizer_config.json": json.dumps(config),
+    }
