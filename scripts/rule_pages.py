@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from difflib import unified_diff
 
 from template_lint.cli.explain import example_files, lint_examples
-from template_lint.cli.rules import own_needs, page, summary
 from template_lint.model import Report
 from template_lint.report.layout.canvas import Canvas
 from template_lint.report.text import write
 from template_lint.rules.base import Example, FolderExample, Rule
+from template_lint.rules.page import own_needs, sections, summary
 from template_lint.rules.registry import all_rules
 
 Examples = Example | FolderExample
@@ -27,7 +27,6 @@ Examples = Example | FolderExample
 TRANSFORMERS = "5.24"
 WIDTH = 100
 
-_HEADINGS = {"What": "What it finds", "Why it matters": "Why it matters", "How to fix": "How to fix it"}
 _NEEDS = {
     "tools": "a template that knows tools, or `--require tools`",
     "tokenizer": "a tokenizer, from the model folder or `--tokenizer`",
@@ -82,17 +81,10 @@ def _index() -> str:
 
 
 def _page(rule: type[Rule]) -> str:
-    lead, *paragraphs = page(rule).split("\n\n")
     needs = "; ".join(_NEEDS[need] for need in own_needs(rule)) or "nothing more than the template"
-    parts = [f"# {rule.code} {rule.name}", lead, f"Severity: {rule.severity.value}. Needs: {needs}."]
-    for paragraph in paragraphs:
-        title, colon, text = paragraph.partition(": ")
-        if colon and title in _HEADINGS:
-            if text.split()[0].isalpha():  # not a file name
-                text = text[0].upper() + text[1:]
-            parts += [f"## {_HEADINGS[title]}", _fill(text)]
-        else:
-            parts.append(_fill(paragraph))
+    parts = [f"# {rule.code} {rule.name}", summary(rule), f"Severity: {rule.severity.value}. Needs: {needs}."]
+    for heading, text in sections(rule):
+        parts += [f"## {heading}", _fill(text)] if heading else [_fill(text)]
     for example, fixed in _pairs(rule.examples()):
         parts += _example(rule, example) + (_fix(example, fixed) if fixed else [])
     transcript = rule.transcript()

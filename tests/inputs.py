@@ -39,6 +39,11 @@ def trl_dir() -> Path:
     return _input("trl")
 
 
+def sarif_schema() -> Path:
+    """Return the official JSON Schema of SARIF 2.1.0 (errata 01)."""
+    return _input("sarif") / "sarif-2.1.0.json"
+
+
 def tokenizer_dir(name: str) -> Path:
     """Return the folder with tokenizer.json and tokenizer_config.json of ``name``: qwen3, gptoss, llama3_1, ..."""
     return _input(f"tokenizers/{name}")

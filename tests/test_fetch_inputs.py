@@ -173,4 +173,4 @@ def test_missing_input_skips_and_fails_in_ci(
 
 def test_help_runs_as_a_script() -> None:
     command = [sys.executable, str(inputs.SCRIPT), "--help"]
-    assert "corpus, trl, tokenizers/qwen3" in subprocess.run(command, capture_output=True, text=True).stdout
+    assert "corpus, trl, sarif" in subprocess.run(command, capture_output=True, text=True).stdout

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from template_lint.cli.rules import own_needs, page
 from template_lint.cli.support.outputs import standard_output
 from template_lint.config import Options
 from template_lint.model import Report
 from template_lint.report.layout.canvas import Canvas, canvas_for
 from template_lint.report.layout.escape import visible
 from template_lint.report.layout.width import wrap
+from template_lint.rules.page import own_needs, page
 
 if TYPE_CHECKING:
     from template_lint.rules.base import Example, FolderExample, Rule

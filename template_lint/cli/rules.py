@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +10,7 @@ from template_lint.cli.support.outputs import standard_output
 from template_lint.report.json import dumps
 from template_lint.report.layout.canvas import table_canvas
 from template_lint.report.layout.table import Cell, table
+from template_lint.rules.page import own_needs, summary
 
 if TYPE_CHECKING:
     from template_lint.rules.base import Rule
@@ -44,21 +44,6 @@ def command(output: str) -> None:
         header = ("code", "name", "severity", "needs", "finds")
         for line in table(rows, table_canvas(out), header=header):
             out.write(line + "\n")
-
-
-def page(rule: type[Rule]) -> str:
-    """Return a rule's page as plain text: its docstring without the double backquotes of reStructuredText."""
-    return (inspect.getdoc(rule) or "").replace("``", "`")
-
-
-def summary(rule: type[Rule]) -> str:
-    """Return the first line of a rule's page."""
-    return page(rule).partition("\n")[0]
-
-
-def own_needs(rule: type[Rule]) -> list[str]:
-    """Return what a rule needs beyond a template that compiles, which nearly every rule needs."""
-    return [need for need in rule.needs if need not in ("template", "syntax")]
 
 
 def _entry(rule: type[Rule]) -> dict[str, object]:

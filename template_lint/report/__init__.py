@@ -24,8 +24,8 @@ class Writer(Protocol):
 
 
 def formats() -> list[str]:
-    """Return the names of all formats, sorted."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
+    """Return the names of all formats, sorted; ``code-scanning`` is the module ``code_scanning``."""
+    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__) if not module.ispkg)
 
 
 def check_format(name: str) -> None:
@@ -38,4 +38,4 @@ def check_format(name: str) -> None:
 def writer(name: str) -> Writer:
     """Return the function that writes the format ``name``; raises UsageError for an unknown one."""
     check_format(name)
-    return cast("Writer", importlib.import_module(f"{__name__}.{name}").write)
+    return cast("Writer", importlib.import_module(f"{__name__}.{name.replace('-', '_')}").write)

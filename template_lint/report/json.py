@@ -20,7 +20,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def write(report: Report, out: TextIO, *, canvas: Canvas) -> None:
     """Write the report as one indented JSON document with a line feed at its end."""
-    out.write(dumps(document(report), ascii_only=not _speaks_unicode(out)) + "\n")
+    out.write(dumps(document(report), ascii_only=not speaks_unicode(out)) + "\n")
 
 
 def dumps(value: Any, *, ascii_only: bool = False) -> str:
@@ -32,7 +32,8 @@ def dumps(value: Any, *, ascii_only: bool = False) -> str:
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _speaks_unicode(out: TextIO) -> bool:
+def speaks_unicode(out: TextIO) -> bool:
+    """Say whether a stream can carry any character."""
     encoding = getattr(out, "encoding", None)
     return encoding is None or encoding.lower().replace("-", "").startswith("utf")
 

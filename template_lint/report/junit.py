@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple, TextIO
 
 from template_lint.model import Finding, Report, Severity, TargetReport, TemplateReport
+from template_lint.report.json import speaks_unicode
 from template_lint.report.layout.canvas import Canvas
 from template_lint.report.layout.escape import visible
 from template_lint.report.layout.repository import Repository
@@ -49,7 +50,7 @@ def write(report: Report, out: TextIO, *, canvas: Canvas) -> None:
     ET.indent(root)
     # What would be a command in the log of a GitHub step is written with references: it reads the same.
     text = re.sub(r"(?m)^(\s*):", r"\1&#58;", ET.tostring(root, encoding="unicode").replace("##[", "#&#35;["))
-    if not (out.encoding or "utf-8").lower().startswith("utf"):
+    if not speaks_unicode(out):
         text = text.encode("ascii", "xmlcharrefreplace").decode("ascii")
     out.write(f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n')
 

@@ -30,9 +30,9 @@ def json_text(subject: Report, encoding: str = "utf-8") -> str:
 
 
 def test_formats_are_found_in_the_package() -> None:
-    assert formats() == ["concise", "github", "json", "junit", "text"]
+    assert formats() == ["code-scanning", "concise", "github", "json", "junit", "sarif", "text"]
     assert writer("json") is json_format.write
-    with pytest.raises(UsageError, match="Choose one of: concise, github, json, junit, text"):
+    with pytest.raises(UsageError, match="Choose one of: code-scanning, concise, github, json, junit, sarif, text"):
         writer("xml")
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from template_lint.model import Anchor, Finding, Place, TargetReport, TemplateReport
 from template_lint.report.layout.embedded import Embedded, embedded
+from template_lint.report.layout.excerpt import source_lines
 
 _MAX_BYTES = 64 << 20
 _LOCAL = ("file", "directory", "gguf")
@@ -97,7 +98,9 @@ class Repository:
         if finding.file not in (None, template.file):
             return spot._replace(line=finding.place.line)
         if template.pointer is None:
-            return spot._replace(place=_without_mark(finding.place, template.source), text=template.source)
+            return spot._replace(
+                place=_without_mark(finding.place, template.source), text=template.source.removeprefix("\ufeff")
+            )
         return self._in_json(spot, path, template, finding.place)
 
     def _anchored(self, anchor: Anchor) -> Spot:
@@ -139,9 +142,9 @@ def _read(path: Path) -> str | None:
 
 def _place(text: str, start: int, end: int) -> Place:
     """The place of a range within one line of a text."""
-    line = text.count("\n", 0, start) + 1
-    column = start - text.rfind("\n", 0, start)
-    return Place(line, column, line, column + end - start, start, end)
+    lines = source_lines(text[:start])
+    column = len(lines[-1]) + 1
+    return Place(len(lines), column, len(lines), column + end - start, start, end)
 
 
 def _without_mark(place: Place, source: str) -> Place:
