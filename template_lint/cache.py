@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from template_lint.model import Finding, Place, Severity, Skipped, TemplateReport, Verdict
+from template_lint.model import Directive, Finding, Place, Severity, Skipped, TemplateReport, Verdict
 from template_lint.version import __version__
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ def _to_json(report: TemplateReport) -> dict[str, Any]:
             }
             for finding in report.findings
         ],
+        "directives": [{**item._asdict(), "place": item.place._asdict()} for item in report.directives],
     }
 
 
@@ -120,4 +121,13 @@ def _from_json(data: dict[str, Any]) -> TemplateReport:
         for finding in data["findings"]
     ]
     skipped = [Skipped(**skip) for skip in data["skipped"]]
-    return TemplateReport(**{**data, "verdict": Verdict(**data["verdict"]), "findings": findings, "skipped": skipped})
+    directives = [Directive(**{**item, "place": Place(**item["place"])}) for item in data["directives"]]
+    return TemplateReport(
+        **{
+            **data,
+            "verdict": Verdict(**data["verdict"]),
+            "findings": findings,
+            "skipped": skipped,
+            "directives": directives,
+        }
+    )

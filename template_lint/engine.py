@@ -8,13 +8,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from template_lint.config import Options
+from template_lint.config import Options, TargetSpec
+from template_lint.curation import Asked, asked_codes, curate
 from template_lint.errors import CannotCheckError, TemplateLintError
 from template_lint.job import Job, jobs_for
-from template_lint.model import Report, TargetError, TargetReport, TemplateReport
-from template_lint.rendering.profiles import Profile, resolve_profile
+from template_lint.model import Finding, Report, TargetError, TargetReport, TemplateReport
+from template_lint.rendering.profiles import resolve_profile
+from template_lint.snapshot.exclude import Excluder
 from template_lint.snapshot.load import expand_targets, load_snapshot
 from template_lint.snapshot.model import Snapshot
 from template_lint.target import Target, parse_target
@@ -28,12 +31,64 @@ Progress = Callable[[int, int, str], None]
 
 
 class _Loaded(NamedTuple):
-    """A target and the jobs it makes, or the error that kept us out."""
+    """A target and the jobs it makes, or the error that kept us out. ``specs`` are what is known of it, the most
+    general first.
+    """
 
     target: Target
+    specs: tuple[TargetSpec, ...]
     snapshot: Snapshot | None
     jobs: list[Job]
     error: TargetError | None
+
+
+class _Request:
+    """One run's request, resolved: what all its targets share, each thing loaded once."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.profile = resolve_profile(options.transformers)
+        self.codes = asked_codes(options)
+        self.specs = [(spec, parse_target(spec.target)) for spec in options.targets]
+        self.excluded = Excluder(options.exclude, options.exclude_root)
+        self._conversations: dict[Path, list[Scenario]] = {}
+        self._tokenizers: dict[str, Snapshot] = {}
+
+    def load(self, target: Target) -> Snapshot:
+        return load_snapshot(target, offline=self.options.offline, profile_version=self.profile.version)
+
+    def tokenizer(self, text: str | None) -> Snapshot | None:
+        if text is None:
+            return None
+        if text not in self._tokenizers:
+            self._tokenizers[text] = self.load(parse_target(text))
+        return self._tokenizers[text]
+
+    def conversations(self, paths: Iterable[Path]) -> list[Scenario]:
+        from template_lint.scenarios.user import load_conversations
+
+        found = []
+        for path in dict.fromkeys(paths):
+            if path not in self._conversations:
+                self._conversations[path] = load_conversations(path)
+            found += self._conversations[path]
+        return found
+
+    def specs_of(self, target: Target) -> tuple[TargetSpec, ...]:
+        """What is known of a target, the most general first."""
+        fitting = [(size, spec) for spec, named in self.specs if (size := _fits(named, target)) is not None]
+        return tuple(spec for _, spec in sorted(fitting, key=lambda pair: pair[0]))
+
+    def asked(self, loaded: list[_Loaded], targets: Sequence[str | Target]) -> Asked:
+        from template_lint.rules.registry import rule_names
+
+        named = {parse_target(target).text for target in targets}
+        return Asked(
+            self.options,
+            frozenset(self.codes or rule_names()),
+            [entry.specs for entry in loaded],
+            [spec for spec, _ in self.specs if spec.target in named],
+        )
 
 
 def check(targets: Sequence[str | Target], options: Options, *, progress: Progress | None = None) -> Report:
@@ -42,64 +97,62 @@ def check(targets: Sequence[str | Target], options: Options, *, progress: Progre
     ``progress`` is called with (done, total, name), first when the work has begun. Raises UsageError for a wrong
     request. A target that cannot be looked at does not stop the others: it carries an error in the report.
     """
-    profile = resolve_profile(options.transformers)
-    codes = _codes(options)
-    conversations = _conversations(options)
-    tokenizer = _load(parse_target(options.tokenizer), options, profile) if options.tokenizer else None
-    expanded = [part for text in targets for part in expand_targets(parse_target(text))]
-    loaded = [_jobs(target, options, profile, codes, conversations, tokenizer) for target in expanded]
+    run = _Request(options)
+    # A wrong one is a wrong request, not a fault of some target.
+    run.conversations(options.conversations)
+    run.tokenizer(options.tokenizer)
+    loaded = [_jobs(target, run) for text in targets for target in _expand(parse_target(text), run)]
     jobs = [job for entry in loaded for job in entry.jobs]
     reports = iter(_run(jobs, options, progress))
-    return Report(
-        profile=profile.label, targets=[_target_report(entry, [next(reports) for _ in entry.jobs]) for entry in loaded]
+    found = Report(
+        profile=run.profile.label,
+        targets=[_target_report(entry, [next(reports) for _ in entry.jobs], run) for entry in loaded],
+        excluded=run.excluded.count,
+        statistics=options.statistics,
     )
+    return curate(found, run.asked(loaded, targets))
 
 
-def _codes(options: Options) -> tuple[str, ...]:
-    if not options.select and not options.ignore:
-        return ()
-    from template_lint.rules.registry import select
-
-    return tuple(select(options.select, options.ignore))
-
-
-def _conversations(options: Options) -> list[Scenario]:
-    if not options.conversations:
+def _expand(target: Target, run: _Request) -> list[Target]:
+    if run.options.force_exclude and target.path is not None and run.excluded(target.path):
         return []
-    from template_lint.scenarios.user import load_conversations
-
-    return [scenario for path in options.conversations for scenario in load_conversations(path)]
+    return expand_targets(target, run.excluded)
 
 
-def _load(target: Target, options: Options, profile: Profile) -> Snapshot:
-    return load_snapshot(target, offline=options.offline, profile_version=profile.version)
+def _fits(named: Target, target: Target) -> int | None:
+    """How closely a target of the configuration fits one that is checked; None where it does not."""
+    if named.repo is not None:
+        same = named.repo == target.repo and named.revision in (None, target.revision)
+        return int(named.revision is not None) if same else None
+    if named.path is None or target.path is None:
+        return None
+    there, here = Path(os.path.normpath(named.path.absolute())), Path(os.path.normpath(target.path.absolute()))
+    return len(there.parts) if here.is_relative_to(there) else None
 
 
-def _jobs(
-    target: Target,
-    options: Options,
-    profile: Profile,
-    codes: tuple[str, ...],
-    conversations: list[Scenario],
-    tokenizer: Snapshot | None,
-) -> _Loaded:
+def _jobs(target: Target, run: _Request) -> _Loaded:
+    options, specs = run.options, run.specs_of(target)
+    named = [spec.tokenizer for spec in specs if spec.tokenizer is not None]
+    require = options.require.union(*(spec.require for spec in specs))
+    conversations = run.conversations([*options.conversations, *(p for spec in specs for p in spec.conversations)])
     try:
-        snapshot = _load(target, options, profile)
+        snapshot = run.load(target)
         jobs = jobs_for(
             snapshot,
-            profile,
-            codes=codes,
-            tokenizer=tokenizer,
+            run.profile,
+            codes=run.codes,
+            tokenizer=run.tokenizer(named[-1] if named else options.tokenizer),
             conversations=conversations,
-            force_tools="tools" in options.require,
+            force_tools="tools" in require,
         )
     except CannotCheckError as error:
-        return _Loaded(target, None, [], TargetError(kind=error.kind, message=str(error)))
-    return _Loaded(target, snapshot, jobs, None)
+        return _Loaded(target, specs, None, [], TargetError(kind=error.kind, message=str(error)))
+    return _Loaded(target, specs, snapshot, jobs, None)
 
 
-def _target_report(entry: _Loaded, templates: list[TemplateReport]) -> TargetReport:
+def _target_report(entry: _Loaded, templates: list[TemplateReport], run: _Request) -> TargetReport:
     snapshot = entry.snapshot
+    anchors = [spec.anchor for spec in entry.specs if spec.anchor is not None]
     return TargetReport(
         target=entry.target.text,
         kind=entry.target.kind.value,
@@ -108,9 +161,24 @@ def _target_report(entry: _Loaded, templates: list[TemplateReport]) -> TargetRep
         files=dict(snapshot.files) if snapshot else {},
         templates=templates,
         error=entry.error,
-        anchor=entry.target.pin.anchor if entry.target.pin else None,
+        findings=_about_the_pin(entry, run),
+        anchor=entry.target.pin.anchor if entry.target.pin else anchors[-1] if anchors else None,
         pinned=entry.target.pin is not None,
     )
+
+
+def _about_the_pin(entry: _Loaded, run: _Request) -> list[Finding]:
+    """TL606 for a Hub target that was looked at and whose revision may move."""
+    target, snapshot = entry.target, entry.snapshot
+    if target.repo is None or snapshot is None or target.revision not in (None, "main"):
+        return []
+    if target.pin is not None or target.repo in run.options.locked:
+        return []
+    from template_lint.rules.tl6_drift.tl606_unpinned import Unpinned
+
+    if run.codes and Unpinned.code not in run.codes:
+        return []
+    return [Unpinned().about(target.repo, target.revision, snapshot.revision)]
 
 
 def _run(jobs: list[Job], options: Options, progress: Progress | None) -> list[TemplateReport]:

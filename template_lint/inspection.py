@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.verdict import capabilities_of, verdict_of
-from template_lint.model import Finding, Skipped, TemplateReport, Verdict
+from template_lint.model import Finding, Skipped, TemplateReport, Verdict, finding_order
 from template_lint.patches.lookup import patch_by_digest, patch_by_model
 from template_lint.rendering import limits
 from template_lint.rules.base import Rule, Skip
@@ -73,7 +73,7 @@ def inspect_facts(job: Job, facts: TemplateFacts) -> TemplateReport:
             except Skip as skip:
                 reason = str(skip)
         skipped.append(Skipped(rule=rule.code, reason=reason))
-    findings.sort(key=_order)
+    findings.sort(key=finding_order)
     return TemplateReport(
         name=job.copy.name,
         file=job.copy.file or None,
@@ -86,6 +86,7 @@ def inspect_facts(job: Job, facts: TemplateFacts) -> TemplateReport:
         skipped=skipped,
         checked=checked,
         pointer=job.copy.pointer,
+        directives=facts.directives,
     )
 
 
@@ -176,10 +177,6 @@ def _unmet(rule: type[Rule], facts: TemplateFacts) -> str | None:
     if "snapshot" in rule.needs and (facts.snapshot is None or len(facts.snapshot.copies) < 2):
         return "there is only one copy of the template"
     return None
-
-
-def _order(finding: Finding) -> tuple[int, str, int]:
-    return -finding.severity.rank, finding.rule, finding.place.offset if finding.place else -1
 
 
 def _digest(source: str) -> str:

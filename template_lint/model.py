@@ -7,6 +7,7 @@ The JSON contract (schema version 1) is a plain rendering of these classes; see 
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from typing import Any, NamedTuple
 
 
@@ -43,8 +44,9 @@ class Finding(NamedTuple):
 
     Scenarios with one cause are one finding: ``scenario`` names the first, ``evidence["scenarios"]`` lists all.
     ``file`` is the path inside the snapshot (or as the user typed it), None where no file is to blame.
-    ``suppressed`` says what hides the finding: ``inline``, ``config`` or ``baseline``; ``suppression_reason`` is the
-    reason that was given there. A hidden finding is counted and fails nothing.
+    ``suppressed`` says what hides the finding: ``inline``, ``config`` or ``baseline``, and ``suppression_reason`` is
+    the reason that was given there; ``min-severity`` where the user asked not to see findings this mild. A hidden
+    finding is counted and fails nothing.
     """
 
     rule: str
@@ -61,11 +63,33 @@ class Finding(NamedTuple):
     suppression_reason: str | None = None
 
 
+def finding_order(finding: Finding) -> tuple[int, str, int]:
+    """Sort key of the findings of one template: the gravest first, then by rule and place."""
+    return -finding.severity.rank, finding.rule, finding.place.offset if finding.place else -1
+
+
 class Skipped(NamedTuple):
     """A rule that could not be asked, and why. Never the same as a pass."""
 
     rule: str
     reason: str
+
+
+class Directive(NamedTuple):
+    """A comment of a template that speaks to the linter: ``{# template-lint: ignore[TL101] reason #}``.
+
+    ``text`` is what stands inside the comment, ``offset`` the 0-based offset of its first character in the source
+    after newline normalisation, ``place`` that of the whole comment. ``alone`` says that nothing else stands on its
+    lines. ``first_line`` and ``last_line`` are the 1-based lines of what comes next (a tag, or a line of text); both
+    are 0 where nothing does.
+    """
+
+    text: str
+    offset: int
+    place: Place
+    alone: bool
+    first_line: int
+    last_line: int
 
 
 class Verdict(NamedTuple):
@@ -88,7 +112,8 @@ class TemplateReport(NamedTuple):
     """What was found out about one chat template of a target.
 
     ``pointer`` is the JSON pointer (or GGUF key) of a template that is embedded in ``file``: the places of its
-    findings are lines of the template, not of the file.
+    findings are lines of the template, not of the file. ``checked`` and ``skipped`` are the rules that were asked and
+    that could not be; ``directives`` the comments that speak to the linter, honoured or not.
     """
 
     name: str
@@ -102,6 +127,7 @@ class TemplateReport(NamedTuple):
     skipped: list[Skipped]
     checked: list[str] = []
     pointer: str | None = None
+    directives: list[Directive] = []
 
 
 class TargetError(NamedTuple):
@@ -139,7 +165,12 @@ class TargetReport(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """Counts over a whole report. ``unchecked`` is the number of targets that could not be looked at."""
+    """Counts over a whole report.
+
+    ``suppressed`` counts the findings hidden by an inline ignore, the configuration or the baseline; ``inline``,
+    ``configured`` and ``baselined`` are its parts. ``hidden`` counts those below ``--min-severity``. ``unchecked`` is
+    the number of targets that could not be looked at, ``excluded`` that of files and folders left out by ``exclude``.
+    """
 
     errors: int
     warnings: int
@@ -149,13 +180,33 @@ class Summary(NamedTuple):
     templates: int
     targets: int
     unchecked: int
+    inline: int = 0
+    configured: int = 0
+    baselined: int = 0
+    hidden: int = 0
+    excluded: int = 0
+
+
+class BaselineUse(NamedTuple):
+    """The baseline of a run: its file as the user named it, and how many of its findings are there no more."""
+
+    file: str
+    stale: int = 0
 
 
 class Report(NamedTuple):
-    """Everything one run found out; the same object feeds every output format."""
+    """Everything one run found out; the same object feeds every output format.
+
+    ``not_honoured`` counts inline ignores in templates that are not the user's own. ``statistics`` asks the formats
+    for people to count findings by rule.
+    """
 
     profile: str
     targets: list[TargetReport]
+    excluded: int = 0
+    baseline: BaselineUse | None = None
+    not_honoured: int = 0
+    statistics: bool = False
 
     @property
     def findings(self) -> list[Finding]:
@@ -167,18 +218,28 @@ class Report(NamedTuple):
                 found.extend(template.findings)
         return found
 
+    def by_rule(self) -> dict[str, int]:
+        """How many findings each rule has that nothing hides, by code."""
+        number = Counter(finding.rule for finding in self.findings if finding.suppressed is None)
+        return dict(sorted(number.items()))
+
     def summary(self) -> Summary:
-        """Count findings by severity (suppressed ones apart), skipped rules, templates, targets."""
-        live = [f for f in self.findings if f.suppressed is None]
-        by = {severity: sum(f.severity is severity for f in live) for severity in Severity}
+        """Count findings by severity (hidden ones apart, by what hides them), skipped rules, templates, targets."""
+        live = Counter(finding.severity for finding in self.findings if finding.suppressed is None)
+        by = Counter(finding.suppressed for finding in self.findings if finding.suppressed is not None)
         templates = [template for target in self.targets for template in target.templates]
         return Summary(
-            errors=by[Severity.ERROR],
-            warnings=by[Severity.WARNING],
-            infos=by[Severity.INFO],
-            suppressed=len(self.findings) - len(live),
+            errors=live[Severity.ERROR],
+            warnings=live[Severity.WARNING],
+            infos=live[Severity.INFO],
+            suppressed=by.total() - by["min-severity"],
             skipped=sum(len(template.skipped) for template in templates),
             templates=len(templates),
             targets=len(self.targets),
             unchecked=sum(target.error is not None for target in self.targets),
+            inline=by["inline"],
+            configured=by["config"],
+            baselined=by["baseline"],
+            hidden=by["min-severity"],
+            excluded=self.excluded,
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,15 +12,21 @@ from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.outputs import Output, emit, parse_outputs
 from template_lint.cli.support.pinning import choose, pin_options
 from template_lint.cli.support.progress import progress_bar
+from template_lint.cli.support.settings_options import given, settings_options
 from template_lint.config import Options
 from template_lint.errors import UsageError
 from template_lint.model import Report, Severity
+from template_lint.target import Target
+
+if TYPE_CHECKING:
+    from template_lint.settings import Settings
 
 EPILOG = """\b
 Examples:
-  template-lint check                                   every template below this folder
+  template-lint check                                   the configured targets, or every template below
   template-lint check chat_template.jinja --tokenizer Qwen/Qwen3-8B
   template-lint check Qwen/Qwen3-8B@main --transformers 4.57 --offline
+  template-lint check --baseline known.json --update-baseline
   template-lint check models/ --select TL1 --ignore TL107 --output text --output json=report.json
 
 \b
@@ -32,79 +39,47 @@ Exit codes:
 
 @click.command("check", short_help="Lint chat templates.", epilog=EPILOG)
 @click.argument("targets", nargs=-1)
-@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, prefixes (TL1) or names.")
-@click.option("--ignore", multiple=True, metavar="RULES", help="Not these rules. Commas separate; repeatable.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(["error", "warning", "info", "never"]),
-    default="error",
-    show_default=True,
-    help="The least severe finding that fails the run.",
-)
-@click.option(
-    "--transformers", metavar="VERSION", help="The transformers version to mirror. [default: the installed one]"
-)
-@click.option("--tokenizer", metavar="TARGET", help="The tokenizer for templates that come without one.")
-@click.option(
-    "--conversations",
-    multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Your own conversations, JSON lines of messages, tools, kwargs. Repeatable.",
-)
-@click.option(
-    "--require", multiple=True, type=click.Choice(["tools"]), help="Fail a template that lacks this. Repeatable."
-)
-@click.option(
-    "--jobs", type=click.IntRange(min=0), default=0, metavar="N", help="Worker processes. [default: one per processor]"
-)
+@settings_options
 @pin_options
-@click.option("--offline", is_flag=True, help="Use no network; Hub targets come from the cache.")
-@click.option("--no-cache", is_flag=True, help="Check everything again.")
 @click.option(
-    "--output",
-    "-o",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT[=FILE]",
-    help="text, concise or json, to stdout or a file. Repeatable. [default: text]",
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="This configuration. [default: the nearest template-lint.yaml or pyproject.toml upwards]",
 )
+@click.option("--isolated", is_flag=True, help="Read no configuration file.")
+@click.option("--show-settings", is_flag=True, help="Print the settings and where each comes from; check nothing.")
+@click.option("--update-baseline", is_flag=True, help="Write the baseline anew from what is found.")
+@click.option("--prune-baseline", is_flag=True, help="Take out of the baseline what is there no more.")
 def command(
     targets: tuple[str, ...],
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    fail_on: str,
-    transformers: str | None,
-    tokenizer: str | None,
-    conversations: tuple[Path, ...],
-    require: tuple[str, ...],
-    jobs: int,
+    config: Path | None,
+    isolated: bool,
+    show_settings: bool,
+    update_baseline: bool,
+    prune_baseline: bool,
     pinned: bool,
     live: bool,
-    offline: bool,
-    no_cache: bool,
-    outputs: tuple[str, ...],
+    **values: Any,
 ) -> ExitCode:
     """Say whether chat templates are prefix-preserving for tool loops, and which line of a template breaks it.
 
     TARGETS are template files, model folders, folders of templates, .gguf files, Hub repositories
-    (org/name[@revision]) or - for standard input. Without any, the template files below the current folder are
-    checked.
+    (org/name[@revision]) or - for standard input. Without any, those of the configuration are checked, else the
+    template files below the current folder.
     """
-    destinations = parse_outputs(outputs)
-    options = Options(
-        select=_rules(select),
-        ignore=_rules(ignore),
-        fail_on=None if fail_on == "never" else Severity(fail_on),
-        transformers=transformers,
-        tokenizer=tokenizer,
-        conversations=conversations,
-        require=frozenset(require),
-        jobs=jobs,
-        offline=offline,
-        cache=not no_cache,
-    )
+    settings = _settings(config, isolated).over(given(values))
+    if show_settings:
+        _show(settings)
+        return ExitCode.CLEAN
+    destinations = parse_outputs(settings.get("output", ()))
+    options = settings.options()
     _refuse_conflicts(options)
-    chosen = choose(targets, pinned=pinned, live=live)
+    maintain = _maintenance(options, update_baseline, prune_baseline)
+    configured = () if pinned or live else tuple(spec.target for spec in options.targets)
+    wanted = choose(targets or configured, pinned=pinned, live=live, lock=options.lock) or ["."]
+    if live:
+        options = options._replace(locked=frozenset(target.repo for target in wanted if isinstance(target, Target)))
     from template_lint.engine import check
 
     with progress_bar() as bar:
@@ -116,10 +91,53 @@ def command(
             if bar is not None:
                 bar(done, total, name)
 
-        report = check(chosen or (".",), options, progress=progress)
+        asked = options if maintain is None else options._replace(baseline=None, min_severity=Severity.INFO)
+        report = check(wanted, asked, progress=progress)
+    if maintain is not None:
+        report = maintain(report, options)
     emit(destinations, lambda output, stream, canvas: output.write(report, stream, canvas=canvas))
     _talk(report, destinations)
     return exit_code(report, options.fail_on)
+
+
+def _settings(config: Path | None, isolated: bool) -> Settings:
+    from template_lint.settings import Settings, find_settings, read_settings
+
+    if isolated:
+        if config is not None:
+            raise UsageError("--config and --isolated exclude each other. Drop one.")
+        return Settings(None, {})
+    return find_settings() if config is None else read_settings(config)
+
+
+def _show(settings: Settings) -> None:
+    """Print every setting with its value and origin."""
+    from template_lint.cli.support.outputs import standard_output
+    from template_lint.report.layout.canvas import table_canvas
+    from template_lint.report.layout.escape import visible
+    from template_lint.report.layout.table import Cell, table
+
+    with standard_output() as out:
+        rows = [
+            (Cell(key, "bold"), Cell(origin, "dim" if origin == "default" else ""), Cell(visible(value)))
+            for key, value, origin in settings.rows()
+        ]
+        for line in table(rows, table_canvas(out), header=("setting", "from", "value")):
+            out.write(line + "\n")
+
+
+def _maintenance(options: Options, update: bool, prune: bool) -> Callable[[Report, Options], Report] | None:
+    """What writes the baseline after a check, or None where nobody asked."""
+    if not update and not prune:
+        return None
+    if update and prune:
+        raise UsageError("--update-baseline and --prune-baseline exclude each other: an update prunes too. Drop one.")
+    flag = "--update-baseline" if update else "--prune-baseline"
+    if options.baseline is None:
+        raise UsageError(f"{flag} needs to know the file. Give --baseline FILE, or baseline in the configuration.")
+    from template_lint.cli.support.baselines import prune_baseline, update_baseline
+
+    return update_baseline if update else prune_baseline
 
 
 def exit_code(report: Report, fail_on: Severity | None) -> ExitCode:
@@ -130,15 +148,13 @@ def exit_code(report: Report, fail_on: Severity | None) -> ExitCode:
     live = [finding for finding in report.findings if finding.suppressed is None]
     if fail_on is not None and any(finding.severity.rank >= fail_on.rank for finding in live):
         return ExitCode.FINDINGS
-    if not report.targets or any(target.error is not None for target in report.targets):
+    if not report.targets and not report.excluded:
+        return ExitCode.NOT_CHECKED
+    if any(target.error is not None for target in report.targets):
         return ExitCode.NOT_CHECKED
     if any(template.verdict.tito == "unrenderable" for target in report.targets for template in target.templates):
         return ExitCode.NOT_CHECKED
     return ExitCode.CLEAN
-
-
-def _rules(values: Sequence[str]) -> tuple[str, ...]:
-    return tuple(word for value in values for part in value.split(",") if (word := part.strip()))
 
 
 def _refuse_conflicts(options: Options) -> None:
@@ -157,7 +173,7 @@ def _refuse_conflicts(options: Options) -> None:
 def _talk(report: Report, outputs: Sequence[Output]) -> None:
     """Where the text report does not reach the reader, say on stderr what it would have said last."""
     if not any(output.format == "text" and output.path is None for output in outputs):
-        from template_lint.report.layout.summary import summary_line, unchecked_lines
+        from template_lint.report.layout.summary import note_lines, summary_line, unchecked_lines
 
-        for line in [*unchecked_lines(report), summary_line(report)]:
+        for line in [*unchecked_lines(report), *note_lines(report), summary_line(report)]:
             say(line)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from template_lint.facts.catalogue import normalised_messages, shaped_catalogue
 from template_lint.facts.cause import Cause, CauseMemory, find_cause
+from template_lint.facts.directives import find_directives
 from template_lint.facts.prefix import Appended, Question, appended_kind, common_prefix_length, wants_generation_prompt
 from template_lint.facts.probes import ToolProbe, tool_probe
 from template_lint.facts.shapes import SHAPES, Shape
 from template_lint.facts.static import StaticFacts, analyse
-from template_lint.model import Place
+from template_lint.model import Directive, Place
 from template_lint.rendering.api import make_context, outcome_of
-from template_lint.rendering.limits import trusted_memory
+from template_lint.rendering.limits import RenderStopped, trusted_memory
 from template_lint.rendering.profiles import Profile
 from template_lint.rendering.template import ChatTemplate, Outcome
 from template_lint.rendering.trace import place_of
@@ -102,6 +103,15 @@ class TemplateFacts:
     def static(self) -> StaticFacts:
         """Names, attributes, switches. Needs a template that parses."""
         return analyse(self.template.tree)
+
+    @cached_property
+    def directives(self) -> list[Directive]:
+        """The comments that speak to the linter, in order; none where reading them had to be stopped."""
+        try:
+            with self.template.limits.render():
+                return find_directives(self.source, self.template.environment.lexer)
+        except RenderStopped:
+            return []
 
     @property
     def tool_rules_apply(self) -> bool:

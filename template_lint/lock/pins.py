@@ -84,8 +84,12 @@ class Pins:
         return self.lock.find(path) if path is not None else None
 
 
-def choose(texts: Sequence[str], mode: Mode, folder: Path | None = None) -> list[str | Target]:
+def choose(
+    texts: Sequence[str], mode: Mode, folder: Path | None = None, lock: Path | None = None
+) -> list[str | Target]:
     """The words of a command line, those that the lock of ``folder`` (default: the current one) knows as targets.
+
+    ``lock`` names the lock file itself.
 
     No words and a mode other than AUTO mean every model of the lock. With AUTO a Hub target without a revision is taken
     at its pin, where there is a lock that has it. Raises LockError for a lock that cannot be read, UsageError where
@@ -93,7 +97,7 @@ def choose(texts: Sequence[str], mode: Mode, folder: Path | None = None) -> list
     """
     if mode is Mode.AUTO and not any(_may_be_pinned(text) for text in texts):
         return list(texts)
-    path = find_lock(folder or Path.cwd())
+    path = lock or find_lock(folder or Path.cwd())
     if path is None:
         if mode is Mode.AUTO:
             return list(texts)

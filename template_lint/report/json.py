@@ -53,6 +53,17 @@ def document(report: Report) -> dict[str, Any]:
             "skipped": summary.skipped,
             "templates": summary.templates,
             "targets": summary.targets,
+            "unchecked": summary.unchecked,
+            "suppressed_by": {
+                "inline": summary.inline,
+                "config": summary.configured,
+                "baseline": summary.baselined,
+            },
+            "hidden": summary.hidden,
+            "excluded": summary.excluded,
+            "stale_baseline": report.baseline.stale if report.baseline else 0,
+            "not_honoured": report.not_honoured,
+            **({"by_rule": report.by_rule()} if report.statistics else {}),
         },
     }
 

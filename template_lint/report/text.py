@@ -15,7 +15,7 @@ from template_lint.report.layout.divergence import divergence
 from template_lint.report.layout.escape import defused, visible, visible_cells
 from template_lint.report.layout.excerpt import excerpt
 from template_lint.report.layout.place import location, target_location, title
-from template_lint.report.layout.summary import counts, summary_line
+from template_lint.report.layout.summary import counts, note_lines, statistics_lines, summary_line
 from template_lint.report.layout.width import head, width
 from template_lint.report.layout.wording import cause_note, live, not_asked, scenario_names, verdict_words
 
@@ -193,5 +193,8 @@ def _skipped(templates: list[TemplateReport], canvas: Canvas) -> Iterator[str]:
 
 def _summary(report: Report, canvas: Canvas) -> list[str]:
     total = report.summary()
+    lines = statistics_lines(report, canvas) if report.statistics else []
+    lines += [""] if lines else []
+    lines += [line for note in note_lines(report) for line in canvas.hang("note: ", note, rest="  ")]
     style = "bold red" if total.errors else "bold yellow" if total.warnings or total.unchecked else "bold green"
-    return [canvas.paint(line, style) for line in canvas.hang("", summary_line(report))]
+    return [*lines, *(canvas.paint(line, style) for line in canvas.hang("", summary_line(report)))]

@@ -43,36 +43,69 @@ def find_rule(text: str) -> type[Rule]:
     for rule in all_rules():
         if text.lower() in (rule.code.lower(), rule.name):
             return rule
-    raise UsageError(f"unknown rule {text!r}.{_nearest(text)} `template-lint rules` lists them all.")
+    raise UsageError(f"unknown rule {text!r}.{nearest_rule(text)} `template-lint rules` lists them all.")
 
 
-def select(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[str]:
-    """The codes to run: those selected (all, where nothing is) less those ignored.
+def select(
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    *,
+    extend_select: Iterable[str] = (),
+    extend_ignore: Iterable[str] = (),
+) -> list[str]:
+    """The codes to run: those selected (all, where nothing is) and added, less those ignored.
 
-    Each word is a code, a code prefix (``TL1``) or a name. Raises UsageError for a word that matches no rule, and for
-    one that is both selected and ignored.
+    Each word is a code, a code prefix (``TL1``) or a name. Raises UsageError for a word that matches no rule, for one
+    that is both selected and ignored, and where no rule is left.
     """
     selected, ignored = list(select), list(ignore)
     both = sorted({word.upper() for word in selected} & {word.upper() for word in ignored})
     if both:
         raise UsageError(f"{both[0]} is both selected and ignored. Leave one out.")
-    chosen = {code for word in selected for code in _matching(word)} if selected else {r.code for r in all_rules()}
-    return sorted(chosen - {code for word in ignored for code in _matching(word)})
+    chosen = codes_of(selected) if selected else set(rule_names())
+    left = (chosen | codes_of(extend_select)) - codes_of([*ignored, *extend_ignore])
+    if not left:
+        raise UsageError("every rule that is selected is also ignored: there is nothing to check. Ignore less.")
+    return sorted(left)
+
+
+def codes_of(words: Iterable[str]) -> set[str]:
+    """The codes that words (codes, prefixes, names) stand for. Raises UsageError for a word that matches no rule."""
+    return {code for word in words for code in _matching(word)}
+
+
+@lru_cache(maxsize=1)
+def rule_names() -> dict[str, str]:
+    """Code -> name of every rule, from the names of their folders: no rule is imported."""
+    found = {}
+    for folder in _FOLDER.glob("tl[0-9a]_*/tl[0-9a][0-9][0-9]_*"):
+        code, _, name = folder.name.partition("_")
+        if (folder / "__init__.py").is_file():
+            found[code.upper()] = name.replace("_", "-")
+    return dict(sorted(found.items()))
+
+
+@lru_cache(maxsize=1)
+def rule_words() -> frozenset[str]:
+    """Every word that names rules as a configuration file must write it: codes, their prefixes, names."""
+    codes = rule_names()
+    return frozenset([code[:length] for code in codes for length in range(2, len(code) + 1)] + list(codes.values()))
 
 
 def _matching(word: str) -> list[str]:
     text = word.strip()
-    found = [rule.code for rule in all_rules() if rule.name == text.lower()]
+    found = [code for code, name in rule_names().items() if name == text.lower()]
     if not found and text.upper().startswith("TL"):
-        found = [rule.code for rule in all_rules() if rule.code.startswith(text.upper())]
+        found = [code for code in rule_names() if code.startswith(text.upper())]
     if not found:
-        raise UsageError(f"unknown rule {word!r}.{_nearest(text)} `template-lint rules` lists them all.")
+        raise UsageError(f"unknown rule {word!r}.{nearest_rule(text)} `template-lint rules` lists them all.")
     return found
 
 
-def _nearest(text: str) -> str:
+def nearest_rule(text: str) -> str:
+    """`` Did you mean TL101?`` for a word that is nearly a code or a name, else nothing."""
     import difflib
 
-    words = [word for rule in all_rules() for word in (rule.code, rule.name)]
+    words = [word for pair in rule_names().items() for word in pair]
     nearest = difflib.get_close_matches(text.upper(), words, 1) or difflib.get_close_matches(text.lower(), words, 1)
     return f" Did you mean {nearest[0]}?" if nearest else ""

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from template_lint.errors import CannotCheckError
+from template_lint.snapshot.exclude import Excluder
 from template_lint.snapshot.files import TEMPLATE_SUFFIXES, unreadable
 from template_lint.snapshot.folder import is_model_folder
 from template_lint.target import Target, TargetKind
@@ -13,13 +14,13 @@ from template_lint.target import Target, TargetKind
 _SKIPPED_FOLDERS = frozenset({"node_modules", "venv", "__pycache__"})
 
 
-def expand_targets(target: Target) -> list[Target]:
+def expand_targets(target: Target, excluded: Excluder | None = None) -> list[Target]:
     """The targets that a target stands for, sorted by path.
 
     A model folder, and anything but a folder, stands for itself. Any other folder stands for every template file
-    (``.jinja``, ``.jinja2``, ``.j2``, ``.gguf``) and every model folder beneath it; hidden names, virtual environments
-    and node_modules are skipped and linked folders are not followed. Raises CannotCheckError: ``nothing-matched``
-    where there is none, ``unreadable`` where a folder cannot be listed.
+    (``.jinja``, ``.jinja2``, ``.j2``, ``.gguf``) and every model folder beneath it; hidden names, virtual environments,
+    node_modules and what ``excluded`` matches are skipped, and linked folders are not followed. Raises
+    CannotCheckError: ``nothing-matched`` where there is none, ``unreadable`` where a folder cannot be listed.
     """
     if target.pin is not None or target.kind is not TargetKind.DIRECTORY:
         return [target]
@@ -31,6 +32,8 @@ def expand_targets(target: Target) -> list[Target]:
         folder = waiting.pop()
         for entry in _entries(folder):
             path = folder / entry.name
+            if excluded is not None and excluded(path):
+                continue
             if entry.is_dir(follow_symlinks=False):
                 if entry.name in _SKIPPED_FOLDERS:
                     continue
@@ -43,9 +46,10 @@ def expand_targets(target: Target) -> list[Target]:
             elif entry.is_file() and path.suffix.lower() == ".gguf":
                 found.append(_target(path, TargetKind.GGUF))
     if not found:
+        left_out = f" ({excluded.count} excluded)" if excluded is not None and excluded.count else ""
         raise CannotCheckError(
             f"nothing to check in {target.text}: no model folder and no {', '.join(TEMPLATE_SUFFIXES)} or .gguf file "
-            "in it or beneath it. Name the folder or file that holds the template.",
+            f"in it or beneath it{left_out}. Name the folder or file that holds the template.",
             kind="nothing-matched",
         )
     return sorted(found, key=lambda child: child.text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -20,8 +21,11 @@ def pin_options(function: _Function) -> _Function:
     return pinned(live(function))
 
 
-def choose(targets: Sequence[str], *, pinned: bool, live: bool) -> list[str | Target]:
-    """The targets to look at; see ``lock.pins.choose``. Without either option the lock pins Hub names."""
+def choose(targets: Sequence[str], *, pinned: bool, live: bool, lock: Path | None = None) -> list[str | Target]:
+    """The targets to look at; see ``lock.pins.choose``. Without either option the lock pins Hub names.
+
+    ``lock`` is the lock file; None means that of the current folder.
+    """
     if pinned and live:
         raise UsageError("--pinned and --live exclude each other. Drop one.")
     if not pinned and not live and not any("/" in text or text.startswith("hf:") for text in targets):
@@ -29,4 +33,4 @@ def choose(targets: Sequence[str], *, pinned: bool, live: bool) -> list[str | Ta
     from template_lint.lock import pins
 
     mode = pins.Mode.PINNED if pinned else pins.Mode.LIVE if live else pins.Mode.AUTO
-    return pins.choose(targets, mode)
+    return pins.choose(targets, mode, lock=lock)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from template_lint.model import Report
+from template_lint.model import Report, Summary
+from template_lint.report.layout.canvas import Canvas
 from template_lint.report.layout.escape import visible
+from template_lint.report.layout.table import Cell, table
 
 
 def count(number: int, noun: str) -> str:
@@ -18,16 +20,50 @@ def counts(errors: int, warnings: int, infos: int) -> str:
 
 
 def summary_line(report: Report) -> str:
-    """Return the summary of a report in one sentence."""
+    """Return the summary of a report in one sentence: what was found, hidden (and by what), and not looked at."""
     total = report.summary()
     parts = [f"checked {count(total.templates, 'template')}: {counts(total.errors, total.warnings, total.infos)}"]
     if total.suppressed:
-        parts.append(f"{count(total.suppressed, 'finding')} suppressed")
+        parts.append(f"{count(total.suppressed, 'finding')} suppressed{_by(total)}")
+    if total.hidden:
+        parts.append(f"{count(total.hidden, 'finding')} below --min-severity")
     if total.skipped:
         parts.append(f"{count(total.skipped, 'rule')} skipped")
     if total.unchecked:
         parts.append(f"{count(total.unchecked, 'target')} not checked")
+    if total.excluded:
+        parts.append(f"{count(total.excluded, 'path')} excluded")
     return "; ".join(parts) + f" (transformers {report.profile})"
+
+
+def _by(total: Summary) -> str:
+    kinds = ((total.inline, "inline"), (total.configured, "configuration"), (total.baselined, "baseline"))
+    present = [(number, kind) for number, kind in kinds if number]
+    if len(present) == 1:
+        return f" ({present[0][1]})"
+    return f" ({', '.join(f'{number} {kind}' for number, kind in present)})"
+
+
+def note_lines(report: Report) -> list[str]:
+    """Return what the reader may want to act on beside the findings: stale baseline entries, ignores not honoured."""
+    notes = []
+    if report.baseline is not None and report.baseline.stale:
+        stale, file = report.baseline.stale, visible(report.baseline.file)
+        verb = "is" if stale == 1 else "are"
+        notes.append(f"{count(stale, 'finding')} of {file} {verb} there no more; --prune-baseline removes them")
+    if report.not_honoured:
+        verb = "is" if report.not_honoured == 1 else "are"
+        what = count(report.not_honoured, "inline ignore")
+        notes.append(f"{what} {verb} not honoured: not a local file of yours; --inline-ignores honours them")
+    return notes
+
+
+def statistics_lines(report: Report, canvas: Canvas) -> list[str]:
+    """Return a table of rules and how many findings each has that nothing hides, the most frequent first."""
+    names = {finding.rule: finding.name for finding in report.findings}
+    rules = sorted(report.by_rule().items(), key=lambda item: (-item[1], item[0]))
+    rows = [(Cell(str(number)), Cell(rule, "bold"), Cell(visible(names[rule]))) for rule, number in rules]
+    return list(table(rows, canvas, header=("findings", "rule", "name"), right=frozenset({0}))) if rows else []
 
 
 def unchecked_lines(report: Report) -> list[str]:

@@ -1,0 +1,56 @@
+"""Ignores of the configuration: rules whose findings are expected in a target, each with its reason."""
+
+from __future__ import annotations
+
+from template_lint.config import Ignore
+from template_lint.curation import WHOLE_TARGETS, Asked, with_findings
+from template_lint.model import Finding, Report, TargetReport
+from template_lint.rules.registry import codes_of
+from template_lint.rules.tl9_housekeeping.tl901_unused_ignore import UnusedIgnore
+
+
+def apply_ignores(report: Report, asked: Asked) -> Report:
+    """Hide what the configuration ignores in each target; add TL901 to the first target of a spec for an ignore that
+    hides nothing, although its rule was asked and every part of the spec was checked.
+    """
+    codes = {ignore: codes_of(ignore.rules) for specs in asked.specs for spec in specs for ignore in spec.ignore}
+    used: set[Ignore] = set()
+    targets = []
+    for target, specs in zip(report.targets, asked.specs, strict=True):
+        ignores = [ignore for spec in specs for ignore in spec.ignore]
+
+        def hide(finding: Finding, ignores: list[Ignore] = ignores) -> Finding:
+            matching = [ignore for ignore in ignores if finding.rule in codes[ignore]]
+            used.update(matching)
+            if matching and finding.suppressed is None:
+                return finding._replace(suppressed="config", suppression_reason=matching[0].reason)
+            return finding
+
+        targets.append(with_findings(target, hide) if ignores else target)
+    if UnusedIgnore.code in asked.codes:
+        for spec in asked.whole:
+            mine = [index for index, specs in enumerate(asked.specs) if spec in specs]
+            if not mine or any(targets[index].error is not None for index in mine):
+                continue
+            checked = {code for code in asked.codes if code.startswith(WHOLE_TARGETS)}
+            checked = checked.union(*(_checked(targets[index]) for index in mine))
+            first = targets[mine[0]]
+            asked_of = {ignore: codes[ignore] & asked.codes for ignore in spec.ignore if ignore not in used}
+            added = [_unused(ignore, spec.target) for ignore, rules in asked_of.items() if rules and rules <= checked]
+            targets[mine[0]] = first._replace(findings=[*first.findings, *added])
+    return report._replace(targets=targets)
+
+
+def _checked(target: TargetReport) -> set[str]:
+    return {code for template in target.templates for code in template.checked}
+
+
+def _unused(ignore: Ignore, target: str) -> Finding:
+    place = f" ({ignore.anchor.file}:{ignore.anchor.line})" if ignore.anchor else ""
+    return UnusedIgnore().finding(
+        None,
+        f"the configuration ignores {', '.join(ignore.rules)} in {target}{place}, and there is no such finding",
+        remedy="Remove the ignore.",
+        file=ignore.anchor.file if ignore.anchor else None,
+        evidence={"line": ignore.anchor.line if ignore.anchor else None},
+    )
