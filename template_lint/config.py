@@ -52,8 +52,9 @@ class Options(NamedTuple):
     ``inline_ignores`` says whether ``{# template-lint: ignore[...] #}`` counts; None means in local files only, not in
     what comes from the Hub. ``baseline`` is the file of known findings. ``targets`` is what is known of single targets,
     whether they are checked or not. ``locked`` are Hub repositories that a lock pins and that are nevertheless looked
-    at as they are now. ``exclude`` holds patterns of paths, relative to ``exclude_root`` (default: the current folder), that
-    folders leave out, and that are left out by name too with ``force_exclude``. ``lock`` is the lock file.
+    at as they are now. ``exclude`` holds patterns of paths, relative to ``exclude_root`` (default: the current
+    folder), that folders leave out, and that are left out by name too with ``force_exclude``. ``lock`` is the lock
+    file.
 
     ``jobs`` is the number of worker processes; 0 means one per processor. ``cache`` reuses earlier results.
     """

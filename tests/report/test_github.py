@@ -43,7 +43,7 @@ def test_findings_become_annotations_worst_first() -> None:
 
 def test_the_last_line_is_the_summary_and_no_command() -> None:
     assert written("github", full_report()).splitlines()[-1] == (
-        "template-lint: checked 1 template: 1 error, 1 warning, 1 info; 1 finding suppressed; 3 rules skipped "
+        "template-lint: checked 1 template: 1 error, 1 warning, 1 info; 1 finding suppressed (inline); 3 rules skipped "
         "(transformers 5.24)"
     )
 
