@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from jinja2 import nodes
 
@@ -21,13 +21,15 @@ SPECIAL_TOKEN_NAMES = frozenset(
 _THINKING = re.compile(r"think|reason|thought|truncate_history|effort", re.IGNORECASE)
 _MAX_VALUES = 3
 
+NodeT = TypeVar("NodeT", bound=nodes.Node)
+
 
 class StaticFacts(NamedTuple):
     """The result of the pass.
 
     ``free`` maps each name that the template reads but never sets to the nodes that read it. ``attributes`` are the
     names read by ``.x`` or ``['x']``. ``strings`` are all string constants. ``compared`` maps a name to the constants
-    it is compared with.
+    it is compared with. ``kinds`` are all nodes by their class, in no particular order; ``of`` gives them as written.
     """
 
     free: dict[str, list[nodes.Name]]
@@ -36,6 +38,11 @@ class StaticFacts(NamedTuple):
     strings: set[str]
     compared: dict[str, list[Any]]
     has_generation_tag: bool
+    kinds: dict[type[nodes.Node], list[Any]]
+
+    def of(self, kind: type[NodeT]) -> list[NodeT]:
+        """All nodes of one class in source order."""
+        return sorted(self.kinds.get(kind, ()), key=offset_of)
 
     @property
     def reads_tools(self) -> bool:
@@ -64,7 +71,9 @@ def analyse(tree: nodes.Template) -> StaticFacts:
     compared: dict[str, list[Any]] = {}
     comparisons: list[nodes.Compare] = []
     has_generation = False
+    kinds: dict[type[nodes.Node], list[Any]] = {}
     for node in walk(tree):
+        kinds.setdefault(type(node), []).append(node)
         if isinstance(node, nodes.Name):
             if node.ctx == "load" and node.name not in assigned:
                 free.setdefault(node.name, []).append(node)
@@ -84,7 +93,7 @@ def analyse(tree: nodes.Template) -> StaticFacts:
                 has_generation = True
     for comparison in sorted(comparisons, key=lambda node: offset_of(node.expr)):
         _note_comparison(comparison, compared)
-    return StaticFacts(free, assigned, attributes, strings, compared, has_generation)
+    return StaticFacts(free, assigned, attributes, strings, compared, has_generation, kinds)
 
 
 def _assigned_names(tree: nodes.Template) -> set[str]:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from template_lint.facts.catalogue import normalised_messages, shaped_catalogue
 from template_lint.facts.cause import Cause, CauseMemory, find_cause
+from template_lint.facts.constants import Constants
 from template_lint.facts.directives import find_directives
+from template_lint.facts.origins import OriginFinder
 from template_lint.facts.prefix import Appended, Question, appended_kind, common_prefix_length, wants_generation_prompt
 from template_lint.facts.probes import ToolProbe, tool_probe
 from template_lint.facts.shapes import SHAPES, Shape
@@ -113,6 +115,16 @@ class TemplateFacts:
         except RenderStopped:
             return []
 
+    @cached_property
+    def constants(self) -> Constants:
+        """What constants decide. Needs a template that parses."""
+        return Constants(self.static)
+
+    @cached_property
+    def origins(self) -> OriginFinder:
+        """Which field of the conversation a value comes from. Needs a template that parses."""
+        return OriginFinder(self.constants)
+
     @property
     def tool_rules_apply(self) -> bool:
         """Whether tool rules are asked: the template knows tools, or the user insists."""
@@ -177,6 +189,27 @@ class TemplateFacts:
                 variables={**self.variables, **(kwargs or {})},
             )
             self._remember(key, outcome, "a probe conversation")
+        return outcome
+
+    def render_variant(
+        self,
+        variant: ChatTemplate,
+        messages: Sequence[Any],
+        *,
+        tools: Sequence[Any] | None = None,
+        generation_prompt: bool = False,
+        variables: Mapping[str, Any] | None = None,
+    ) -> Outcome:
+        """Render by a variant of the template; ``variables`` are its special tokens, where they are others."""
+        outcome = outcome_of(
+            variant,
+            messages,
+            tools=tools,
+            add_generation_prompt=generation_prompt,
+            variables=self.variables if variables is None else variables,
+        )
+        if outcome.error == "RenderStopped":
+            self.stopped.append(("a probe conversation", outcome))
         return outcome
 
     def render_scenario(self, scenario: Scenario, count: int, generation_prompt: bool) -> Outcome:
@@ -319,6 +352,22 @@ class TemplateFacts:
     def place_in(self, messages: Sequence[Any], offset: int, *, generation_prompt: bool = False) -> Place | None:
         """Where the template prints the character at ``offset`` of any conversation without tools."""
         return self._printing_place(self.context(messages, None, {}, generation_prompt), offset)
+
+    def line_printing(
+        self,
+        messages: Sequence[Any],
+        offset: int,
+        *,
+        tools: Sequence[Any] | None = None,
+        generation_prompt: bool = False,
+        variant: ChatTemplate | None = None,
+    ) -> int | None:
+        """The template line that prints the character at ``offset`` of any conversation that renders."""
+        template = variant or self.template
+        context = make_context(
+            messages, template.profile, tools=tools, add_generation_prompt=generation_prompt, variables=self.variables
+        )
+        return template.line_at(context, offset)
 
     def _printing_place(self, context: Mapping[str, Any], offset: int) -> Place | None:
         _, trace = self.template.trace(context)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import copy
 import datetime
 import json
+import sys
 from collections.abc import Callable
 from functools import cached_property, lru_cache
+from types import FrameType
 from typing import Any, TypeVar
 
 import jinja2
@@ -25,6 +27,8 @@ from template_lint.rendering.profiles import Profile
 
 # One instant for every render, so that a template that prints the date gives the same prompt every day.
 PINNED_NOW = datetime.datetime(2026, 1, 15, 12, 30, 0)
+# Another instant that differs in every field.
+LATER_NOW = datetime.datetime(2027, 2, 16, 7, 5, 9)
 
 
 class GenerationTag(jinja2.ext.Extension):
@@ -105,6 +109,12 @@ def _tojson(
 _PLAIN_TYPES = frozenset({str, list, dict, tuple, int, float, bool, LoopContext, Namespace, _TemplateNamespace})
 _DICT_ATTRIBUTES = frozenset(dir(dict))
 _MOST_REMEMBERED = 4096
+_MOST_REFUSALS = 32
+MUTATORS = frozenset({"append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault"}) | {
+    "sort",
+    "update",
+}
+"""Methods of lists and mappings that the immutable sandbox refuses."""
 _safe: dict[tuple[type, str], bool] = {}
 
 
@@ -116,6 +126,17 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
     """
 
     clock: datetime.datetime
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.refusals: dict[tuple[str, str], int | None] = {}
+
+    def unsafe_undefined(self, obj: Any, attribute: str) -> jinja2.Undefined:
+        """What a template gets for an attribute that the sandbox refuses. Remembered: (name, type) -> template line."""
+        key = str(attribute)[:100], type(obj).__name__
+        if key not in self.refusals and len(self.refusals) < _MOST_REFUSALS:
+            self.refusals[key] = _running_line()
+        return super().unsafe_undefined(obj, attribute)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """``obj.attribute`` in a template."""
@@ -142,6 +163,21 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
     def lexer(self) -> PositionLexer:
         """A lexer of our own; its rules are shared, as all chat environments have the same settings."""
         return copy.copy(_lexer())
+
+
+def _running_line() -> int | None:
+    """The template line that is being rendered, from the stack; None where no template is."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != "<template>":
+        frame = frame.f_back
+    if frame is None:
+        return None
+    line = None
+    for pair in str(frame.f_globals.get("debug_info", "")).split("&"):
+        template_line, _, code_line = pair.partition("=")
+        if code_line and int(code_line) <= frame.f_lineno:
+            line = int(template_line)
+    return line
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from functools import cached_property
+from types import CodeType
 from typing import Any, NamedTuple
 
 import jinja2
@@ -69,15 +70,52 @@ class ChatTemplate:
         return self._environment
 
     @property
+    def refusals(self) -> dict[tuple[str, str], int | None]:
+        """What the sandbox refused in the renders so far: (attribute, type) -> template line."""
+        traced = self.__dict__.get("_traced")
+        return {**(traced[1].refusals if traced else {}), **self._environment.refusals}
+
+    @property
     def compiles(self) -> bool:
         """Whether the plain compilation has succeeded (asks nothing: call after a render)."""
         return "_plain" in self.__dict__
 
     @cached_property
-    def _plain(self) -> Template:
+    def _code(self) -> CodeType:
         with self.limits.render():
-            code = self._environment.compile(self.tree)
+            return self._environment.compile(self.tree)
+
+    @cached_property
+    def _plain(self) -> Template:
+        code = self._code
+        with self.limits.render():
             return Template.from_code(self._environment, code, self._environment.globals)
+
+    def variant(self, *, profile: Profile | None = None, clock: datetime.datetime | None = None) -> ChatTemplate:
+        """The same template under another profile or at another time. Shares the compiled code, and the bounds."""
+        other = ChatTemplate(self.source, profile or self.profile, clock=clock or self._clock)
+        other.limits = self.limits
+        other._environment.__dict__["lexer"] = self._environment.lexer
+        other.__dict__.update(tree=self.tree, _code=self._code)
+        return other
+
+    def line_at(self, context: Mapping[str, Any], offset: int) -> int | None:
+        """The template line that prints the character at ``offset`` of this render; None where it has none.
+
+        What a macro prints is on the line of the call. Cheaper than a trace, which knows the columns too.
+        """
+        printed = 0
+        try:
+            template = self._plain
+            with self.limits.render():
+                blocks: Any = template.root_render_func(template.new_context(dict(context)))
+                for block in blocks:
+                    printed += len(block)
+                    if printed > offset:
+                        return template.get_corresponding_lineno(blocks.gi_frame.f_lineno)
+        except (Exception, RenderStopped):
+            return None
+        return None
 
     def render(self, context: Mapping[str, Any]) -> Outcome:
         """Render with exactly these variables. Never raises for what a template does."""

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from template_lint.facts import TemplateFacts
 from template_lint.facts.probes import ASK, CALL, TOOL, TOOL_RESULT
 from template_lint.facts.shapes import Shape
-from template_lint.model import Finding, Place, Severity
+from template_lint.model import Finding, Severity
 from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule, Skip
+from template_lint.rules.places import line_place
 
 
 class _ShapeCase(NamedTuple):
@@ -78,19 +79,6 @@ class ValidShapeCrash(Rule):
                 severity=Severity.ERROR if serious else Severity.WARNING,
                 evidence={"error": outcome.error, "shapes": [case.title for case, _ in group]},
             )
-
-
-def line_place(facts: TemplateFacts, line: int | None) -> Place | None:
-    """The whole of one template line, without its indentation."""
-    lines = facts.template.source_map.text.split("\n")
-    if line is None or not 0 < line <= len(lines):
-        return None
-    start = sum(len(text) + 1 for text in lines[: line - 1])
-    text = lines[line - 1]
-    indent = len(text) - len(text.lstrip())
-    return facts.template.source_map.place(
-        start + indent, start + len(text.rstrip()) if text.strip() else start + indent
-    )
 
 
 def _cases(accepted: Shape) -> list[_ShapeCase]:
