@@ -102,10 +102,12 @@ def test_reports_know_results_and_rules_but_not_how_they_come_about() -> None:
 
 
 def test_rules_do_not_know_each_other() -> None:
-    """What two rules share lies beside them, in a module of its own."""
+    """What two rules share lies beside them, in a module of its own; a rule may have modules in its folder."""
     for item in IMPORTS:
         parts = item.module.split(".")
         if item.file.startswith("rules/tl") and parts[:2] == ["template_lint", "rules"]:
+            if item.file.startswith("/".join(["rules", *parts[2:4], ""])):
+                continue
             assert not parts[2].startswith("tl"), f"{item.file}:{item.line} imports another rule"
 
 
