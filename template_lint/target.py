@@ -35,6 +35,11 @@ class Pin(NamedTuple):
     shown_folder: str = ""
     problem: str | None = None
 
+    @property
+    def comes_from_hub(self) -> bool:
+        """Whether the files have to be fetched."""
+        return self.folder is None and self.problem is None
+
 
 class Target(NamedTuple):
     """One thing to check. ``path`` is set for files, folders and GGUF; ``repo`` and ``revision`` for the Hub.

@@ -29,7 +29,8 @@ class Fault:
     """What to do instead of, or to, the right answer.
 
     ``status`` replaces it. ``delay`` (seconds) comes before it. ``body`` replaces the content but not the headers that
-    describe it. ``cut`` closes the connection after so many bytes of the body. ``times`` is how often; None is always.
+    describe it. ``cut`` closes the connection after so many bytes of the body, ``drip`` sends it byte by byte with so
+    many seconds between them. ``times`` is how often; None is always.
     """
 
     status: int | None = None
@@ -38,6 +39,7 @@ class Fault:
     body: bytes | None = None
     cut: int | None = None
     times: int | None = None
+    drip: float = 0.0
 
 
 UNAUTHORIZED = Fault(status=401, headers={"X-Error-Message": "Invalid credentials in Authorization header"})
@@ -62,8 +64,11 @@ class HubServer:
     def __init__(self) -> None:
         self.requests: list[tuple[str, str]] = []
         self.tokens: list[str | None] = []
+        self.hosts: list[str] = []
         self.repositories: dict[str, dict[str, _Commit]] = {}
         self.extra_siblings: list[str] = []
+        self.renamed: dict[str, str] = {}
+        self.tells_digests = True
         self._faults: list[tuple[str, Fault]] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._server.daemon_threads = True
@@ -109,6 +114,7 @@ class HubServer:
         """Forget the requests and the faults so far."""
         self.requests.clear()
         self.tokens.clear()
+        self.hosts.clear()
         self._faults.clear()
 
     def environment(self, home: object) -> dict[str, str]:
@@ -166,13 +172,15 @@ class _Handler(BaseHTTPRequestHandler):
             return
         hub.requests.append((self.command, path))
         hub.tokens.append(self.headers.get("Authorization"))
+        hub.hosts.append(self.headers.get("Host", ""))
         fault = hub._next_fault(f"{self.command} {path}")
         if fault is not None:
             time.sleep(fault.delay)
             if fault.status is not None:
                 self._send(_Answer(status=fault.status, headers=fault.headers), None)
                 return
-        self._send(self._answer(hub, path), fault)
+        blobs = hub.tells_digests and "blobs=true" in urlsplit(self.path).query.lower()
+        self._send(self._answer(hub, path, blobs), fault)
 
     def _send(self, answer: _Answer, fault: Fault | None) -> None:
         body = answer.body if fault is None or fault.body is None else fault.body
@@ -186,15 +194,24 @@ class _Handler(BaseHTTPRequestHandler):
             body = body[: fault.cut]
             self.close_connection = True
         with suppress(ConnectionError):  # the client gave up: a test of its timeout
-            self.wfile.write(body)
+            if fault is not None and fault.drip:
+                for byte in body:
+                    self.wfile.write(bytes([byte]))
+                    self.wfile.flush()
+                    time.sleep(fault.drip)
+            else:
+                self.wfile.write(body)
 
-    def _answer(self, hub: HubServer, path: str) -> _Answer:
+    def _answer(self, hub: HubServer, path: str, blobs: bool) -> _Answer:
         parts = [unquote(part) for part in path.strip("/").split("/")]
         if parts[0] == "storage":
             return self._stored(hub, parts[1])
         is_api = parts[:2] == ["api", "models"]
         if is_api:
             parts = parts[2:]
+        for old, new in hub.renamed.items():
+            if "/".join(parts).startswith(f"{old}/"):
+                return _Answer(status=307, headers={"Location": self.path.replace(old, new, 1)})
         for length in (2, 1):
             repo, rest = "/".join(parts[:length]), parts[length:]
             if repo in hub.repositories:
@@ -207,7 +224,7 @@ class _Handler(BaseHTTPRequestHandler):
             return _missing("RevisionNotFound")
         if not is_api:
             return _file(hub, commit, "/".join(inner))
-        return _tree(commit, "/".join(inner)) if what == "tree" else _info(hub, repo, commit)
+        return _tree(commit, "/".join(inner)) if what == "tree" else _info(hub, repo, commit, blobs)
 
     def _stored(self, hub: HubServer, sha256: str) -> _Answer:
         commits = (commit for revisions in hub.repositories.values() for commit in revisions.values())
@@ -225,8 +242,14 @@ def _json(value: object) -> _Answer:
     return _Answer(body=json.dumps(value).encode(), headers={"Content-Type": "application/json"})
 
 
-def _info(hub: HubServer, repo: str, commit: _Commit) -> _Answer:
-    siblings = [{"rfilename": name} for name in [*sorted(commit.files), *hub.extra_siblings]]
+def _info(hub: HubServer, repo: str, commit: _Commit, blobs: bool) -> _Answer:
+    siblings: list[dict[str, Any]] = [{"rfilename": name} for name in [*sorted(commit.files), *hub.extra_siblings]]
+    for sibling in siblings if blobs else ():
+        data = commit.files.get(sibling["rfilename"])
+        if data is not None:
+            sibling |= {"size": len(data), "blobId": _blob_id(data)}
+            if sibling["rfilename"] in commit.large:
+                sibling["lfs"] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 134}
     return _json({"id": repo, "modelId": repo, "sha": commit.sha, "siblings": siblings, "tags": []})
 
 

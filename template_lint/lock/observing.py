@@ -9,7 +9,7 @@ from template_lint.errors import CannotCheckError, TemplateLintError
 from template_lint.lock.model import Observation, Prompts
 from template_lint.lock.prompts import prompts_of
 from template_lint.model import TargetError, TargetReport, TemplateReport
-from template_lint.snapshot.load import load_snapshot
+from template_lint.snapshot.load import load_snapshots
 from template_lint.snapshot.model import Snapshot
 from template_lint.target import Target, TargetKind
 
@@ -44,18 +44,20 @@ def observe(
     looked at does not stop the others: its report carries the error.
     """
     codes = () if rules is None else tuple(rules) or _NO_RULES
-    loaded = [_load(target, profile, codes, offline) for target in targets]
+    snapshots = load_snapshots(targets, offline=offline, profile_version=profile.version, progress=progress)
+    loaded = [_loaded(target, found, profile, codes) for target, found in zip(targets, snapshots, strict=True)]
     jobs = [job for entry in loaded for job in entry.jobs]
     results = iter(_results(jobs, processes, progress))
     return [_observation(entry, [next(results) for _ in entry.jobs]) for entry in loaded]
 
 
-def _load(target: Target, profile: Profile, codes: tuple[str, ...], offline: bool) -> _Loaded:
+def _loaded(target: Target, found: Snapshot | CannotCheckError, profile: Profile, codes: tuple[str, ...]) -> _Loaded:
     from template_lint.job import jobs_for
 
     try:
-        snapshot = load_snapshot(target, offline=offline, profile_version=profile.version)
-        return _Loaded(target, snapshot, jobs_for(snapshot, profile, codes=codes), None)
+        if isinstance(found, CannotCheckError):
+            raise found
+        return _Loaded(target, found, jobs_for(found, profile, codes=codes), None)
     except CannotCheckError as error:
         return _Loaded(target, None, [], TargetError(kind=error.kind, message=str(error)))
 

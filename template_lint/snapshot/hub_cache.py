@@ -7,13 +7,20 @@ that what it finds is all there is.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
+import os
 import re
+import shutil
 import tempfile
+import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 from template_lint.snapshot.files import ADDITIONAL_FOLDER, PROMPT_SHAPING_FILES
 
+DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 _FILES = frozenset({*PROMPT_SHAPING_FILES, "preprocessor_config.json"})
 _ADDITIONAL_TEMPLATE = re.compile(rf"{ADDITIONAL_FOLDER}/[^/\\:\x00-\x1f]+\.jinja")
@@ -82,8 +89,50 @@ class RepositoryCache:
         except OSError:
             return
 
+    def blob(self, digest: str) -> Path:
+        """Return the file of content ``digest``: a git blob id (40 hex), or the sha256 of a large file (64 hex)."""
+        return self._storage / "blobs" / digest
+
+    @contextlib.contextmanager
+    def incoming(self) -> Iterator[Path]:
+        """Yield the path of a new file for content that arrives; it is gone afterwards, unless it was kept."""
+        folder = self._storage / "blobs"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{uuid.uuid4().hex}.incomplete"
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    def keep(self, path: Path, digest: str) -> None:
+        """Make the complete and verified file ``path`` the blob ``digest``."""
+        path.replace(self.blob(digest))
+
+    def link(self, commit: str, name: str, digest: str) -> None:
+        """Make the blob ``digest`` the file ``name`` of ``commit``; a copy where links are not possible."""
+        file = self.snapshot(commit) / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        blob = self.blob(digest)
+        try:
+            file.symlink_to(os.path.relpath(blob, file.parent))
+        except FileExistsError:
+            return
+        except OSError:
+            shutil.copyfile(blob, file)
+
     def _listing(self, commit: str) -> Path:
         return self._storage / "template-lint" / f"{commit}.json"
+
+
+def content_digest(path: Path, like: str) -> str:
+    """The digest of a file, of the kind that ``like`` is: a git blob id, or sha256. Raises OSError."""
+    with path.open("rb") as stream:
+        if len(like) == 64:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+        digest = hashlib.sha1(b"blob %d\0" % os.fstat(stream.fileno()).st_size, usedforsecurity=False)
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+        return digest.hexdigest()
 
 
 def _replace(path: Path, text: str) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TextIO, assert_never
+from typing import TYPE_CHECKING, TextIO, assert_never
 
-from template_lint.errors import TemplateSelectionError, UsageError
+from template_lint.errors import CannotCheckError, TemplateSelectionError, UsageError
 from template_lint.snapshot import files
 from template_lint.snapshot.expand import expand_targets
 from template_lint.snapshot.model import Snapshot, TemplateCopy
 from template_lint.snapshot.selection import embedded_templates, in_order, pick
 from template_lint.target import Target, TargetKind
 
-__all__ = ["expand_targets", "load_snapshot"]
+if TYPE_CHECKING:
+    from template_lint.snapshot.hub import Fetched
+
+__all__ = ["expand_targets", "load_snapshot", "load_snapshots"]
 
 NEWEST_PROFILE = (5, 24)
 
@@ -25,11 +29,13 @@ def load_snapshot(
     offline: bool = False,
     stdin: TextIO | None = None,
     profile_version: tuple[int, int] = NEWEST_PROFILE,
+    fetched: Fetched | None = None,
 ) -> Snapshot:
     """Read everything that shapes the prompts of a target.
 
     ``offline`` forbids the network for Hub targets. ``stdin`` is read for ``-`` (default: sys.stdin).
     ``profile_version`` is the (major, minor) of transformers; only the choice between processor files depends on it.
+    ``fetched`` is what was fetched of a Hub target before.
 
     A target that is looked at but has no template in effect gives a Snapshot whose ``selection_error`` is set. Raises
     UsageError for a wrong request (a missing file, an unknown file type) and CannotCheckError for what cannot be read
@@ -38,7 +44,7 @@ def load_snapshot(
     if target.pin is not None:
         from template_lint.snapshot.pinned import load_pinned
 
-        return load_pinned(target, target.pin, offline=offline, profile_version=profile_version)
+        return load_pinned(target, target.pin, offline=offline, profile_version=profile_version, fetched=fetched)
     match target.kind:
         case TargetKind.STDIN:
             return _from_stdin(target, stdin)
@@ -49,12 +55,50 @@ def load_snapshot(
 
             return load_folder(target, _path(target), profile_version=profile_version)
         case TargetKind.HUB:
-            return _from_hub(target, offline, profile_version)
+            return _from_hub(target, offline, profile_version, fetched)
         case TargetKind.GGUF:
             from template_lint.snapshot.gguf_file import load_gguf
 
             return load_gguf(target, _path(target))
     assert_never(target.kind)
+
+
+def load_snapshots(
+    targets: Sequence[Target],
+    *,
+    offline: bool = False,
+    profile_version: tuple[int, int] = NEWEST_PROFILE,
+    progress: Callable[[int, int, str], object] | None = None,
+) -> Iterator[Snapshot | CannotCheckError]:
+    """As load_snapshot() for many, in order: each snapshot, or the error that this target alone has.
+
+    What has to come from the Hub is fetched first, several repositories at a time; ``progress`` is called with (done,
+    total, name) meanwhile. Raises UsageError for a wrong request.
+    """
+    remote = [
+        target
+        for target in targets
+        if target.kind is TargetKind.HUB and target.repo and (target.pin is None or target.pin.comes_from_hub)
+    ]
+    found: dict[object, Fetched | CannotCheckError] = {}
+    if len(remote) > 1:
+        from template_lint.snapshot import hub
+
+        wanted = [(target.repo or "", target.revision) for target in remote]
+        results = hub.fetch_all(wanted, offline=offline, progress=progress)
+        found = dict(zip(map(_key, remote), results, strict=True))
+    for target in targets:
+        fetched = found.get(_key(target))
+        try:
+            if isinstance(fetched, CannotCheckError):
+                raise fetched
+            yield load_snapshot(target, offline=offline, profile_version=profile_version, fetched=fetched)
+        except CannotCheckError as error:
+            yield error
+
+
+def _key(target: Target) -> tuple[str | None, str | None, bool]:
+    return target.repo, target.revision, target.pin is None or target.pin.comes_from_hub
 
 
 def _path(target: Target) -> Path:
@@ -123,13 +167,13 @@ def _from_json(target: Target, path: Path, shown: str) -> Snapshot:
     )
 
 
-def _from_hub(target: Target, offline: bool, profile_version: tuple[int, int]) -> Snapshot:
+def _from_hub(target: Target, offline: bool, profile_version: tuple[int, int], fetched: Fetched | None) -> Snapshot:
     from template_lint.snapshot import hub
     from template_lint.snapshot.folder import load_folder
 
     if target.repo is None:
         raise UsageError(f"target {target.text!r} names no repository. Make targets with parse_target().")
-    fetched = hub.fetch(target.repo, target.revision, offline=offline)
+    fetched = fetched or hub.fetch(target.repo, target.revision, offline=offline)
     return load_folder(
         target, fetched.folder, profile_version=profile_version, repo=target.repo, revision=fetched.commit
     )

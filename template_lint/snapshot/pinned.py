@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from template_lint.errors import CannotCheckError
 from template_lint.snapshot import files
@@ -11,8 +12,13 @@ from template_lint.snapshot.folder import load_folder
 from template_lint.snapshot.model import Snapshot
 from template_lint.target import Pin, Target, TargetKind
 
+if TYPE_CHECKING:
+    from template_lint.snapshot.hub import Fetched
 
-def load_pinned(target: Target, pin: Pin, *, offline: bool, profile_version: tuple[int, int]) -> Snapshot:
+
+def load_pinned(
+    target: Target, pin: Pin, *, offline: bool, profile_version: tuple[int, int], fetched: Fetched | None = None
+) -> Snapshot:
     """Load a target that carries a pin: from the folder of stored files where there is one, else as any other.
 
     Raises CannotCheckError: ``stale-lock`` where the pin itself is not to be trusted, ``changed`` where a file is not
@@ -36,7 +42,7 @@ def load_pinned(target: Target, pin: Pin, *, offline: bool, profile_version: tup
         from template_lint.snapshot import hub
 
         assert target.repo is not None
-        folder = hub.fetch(target.repo, target.revision, offline=offline).folder
+        folder = (fetched or hub.fetch(target.repo, target.revision, offline=offline)).folder
         _compare(hashes(folder, pin.files), target, pin, where="")
     return load_folder(target, folder, profile_version=profile_version, repo=target.repo, revision=target.revision)
 
