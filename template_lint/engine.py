@@ -18,7 +18,7 @@ from template_lint.job import Job, jobs_for
 from template_lint.model import Finding, Report, TargetError, TargetReport, TemplateReport
 from template_lint.rendering.profiles import resolve_profile
 from template_lint.snapshot.exclude import Excluder
-from template_lint.snapshot.load import expand_targets, load_snapshot
+from template_lint.snapshot.load import expand_targets, load_snapshot, load_snapshots
 from template_lint.snapshot.model import Snapshot
 from template_lint.target import Target, parse_target
 from template_lint.workers import Died, Failed, run_jobs
@@ -101,7 +101,10 @@ def check(targets: Sequence[str | Target], options: Options, *, progress: Progre
     # A wrong one is a wrong request, not a fault of some target.
     run.conversations(options.conversations)
     run.tokenizer(options.tokenizer)
-    loaded = [_jobs(target, run) for text in targets for target in _expand(parse_target(text), run)]
+    expanded = [part for target in targets for part in _expand(parse_target(target), run)]
+    offline, version = options.offline, run.profile.version
+    snapshots = load_snapshots(expanded, offline=offline, profile_version=version, progress=progress)
+    loaded = [_jobs(target, found, run) for target, found in zip(expanded, snapshots, strict=True)]
     jobs = [job for entry in loaded for job in entry.jobs]
     reports = iter(_run(jobs, options, progress))
     found = Report(
@@ -130,13 +133,14 @@ def _fits(named: Target, target: Target) -> int | None:
     return len(there.parts) if here.is_relative_to(there) else None
 
 
-def _jobs(target: Target, run: _Request) -> _Loaded:
+def _jobs(target: Target, snapshot: Snapshot | CannotCheckError, run: _Request) -> _Loaded:
     options, specs = run.options, run.specs_of(target)
     named = [spec.tokenizer for spec in specs if spec.tokenizer is not None]
     require = options.require.union(*(spec.require for spec in specs))
     conversations = run.conversations([*options.conversations, *(p for spec in specs for p in spec.conversations)])
     try:
-        snapshot = run.load(target)
+        if isinstance(snapshot, CannotCheckError):
+            raise snapshot
         jobs = jobs_for(
             snapshot,
             run.profile,
