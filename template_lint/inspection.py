@@ -9,7 +9,8 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.verdict import capabilities_of, verdict_of
+from template_lint.facts.capabilities import capabilities_of
+from template_lint.facts.verdict import verdict_of
 from template_lint.model import Finding, Skipped, TemplateReport, Verdict, finding_order
 from template_lint.patches.lookup import patch_by_digest, patch_by_model
 from template_lint.rendering import limits

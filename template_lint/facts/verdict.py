@@ -1,4 +1,4 @@
-"""The verdict for agentic loops, and the capability card, from renders only."""
+"""The verdict for agentic loops, from renders only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from template_lint.facts.prefix import Appended, Question
-from template_lint.facts.probes import ASK, CALL_NAME, RESULT, SYSTEM, TOOL
 from template_lint.model import Verdict
 from template_lint.scenarios.model import Scenario
 
@@ -87,40 +86,3 @@ def _all_hold(facts: TemplateFacts, base: list[Scenario], kwargs: dict[str, Any]
             return False
         answered = answered or any(q.appended is Appended.TOOL and q.answered for q in questions)
     return answered
-
-
-def capabilities_of(facts: TemplateFacts) -> dict[str, Any]:
-    """What the template can render: each entry is decided by looking for a probe's words in a prompt."""
-    probe = facts.tool_probe
-    with_tools = facts.render([ASK], tools=[TOOL], generation_prompt=True).text or ""
-    with_system_and_tools = facts.render([SYSTEM, ASK], tools=[TOOL], generation_prompt=True).text or ""
-    return {
-        "tools": CALL_NAME in with_tools or CALL_NAME in with_system_and_tools,
-        "tool_calls": probe.call_name and probe.arguments,
-        "tool_results": probe.result,
-        "parallel_tool_calls": _parallel(facts),
-        "system": _shows(facts, "system"),
-        "developer": _shows(facts, "developer"),
-        "reasoning": _shows_reasoning(facts),
-        "generation_markers": facts.static.has_generation_tag,
-        "thinking_switches": sorted({name for setting in facts.static.switches() for name in setting}),
-    }
-
-
-def _shows(facts: TemplateFacts, role: str) -> bool:
-    message = {"role": role, "content": "zqinstruction"}
-    return "zqinstruction" in (facts.render([message, ASK], generation_prompt=True).text or "")
-
-
-def _shows_reasoning(facts: TemplateFacts) -> bool:
-    reply = {"role": "assistant", "reasoning_content": "zqreasoning", "content": "zqreply"}
-    return "zqreasoning" in (facts.render([ASK, reply]).text or "")
-
-
-def _parallel(facts: TemplateFacts) -> bool:
-    for scenario in facts.scenarios:
-        if scenario.name == "parallel-calls":
-            text = facts.render_scenario(scenario, 4, True).text or ""
-            results = [str(message["content"]) for message in scenario.messages[2:4]]
-            return all(result in text for result in results) and RESULT not in text
-    return False

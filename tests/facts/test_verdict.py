@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from template_lint.facts.verdict import capabilities_of, verdict_of
+from template_lint.facts.capabilities import capabilities_of
+from template_lint.facts.verdict import verdict_of
 from template_lint.scenarios.model import Scenario
 from tests.facts.helper import CALLS, END, STABLE, TOOLS, TURN, facts
 
