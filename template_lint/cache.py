@@ -44,6 +44,7 @@ class ReportCache:
             "conversations": [scenario._asdict() for scenario in job.conversations],
             "force_tools": job.force_tools,
             "selection_error": job.selection_error,
+            "display": job.display,
         }
         text = json.dumps(parts, sort_keys=True, default=str)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

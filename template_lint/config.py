@@ -57,6 +57,7 @@ class Options(NamedTuple):
     file.
 
     ``jobs`` is the number of worker processes; 0 means one per processor. ``cache`` reuses earlier results.
+    ``display`` adds to each template's report what a page shows: renders that part, and token strips.
     """
 
     select: tuple[str, ...] = ()
@@ -82,3 +83,4 @@ class Options(NamedTuple):
     force_exclude: bool = False
     lock: Path | None = None
     statistics: bool = False
+    display: bool = False

@@ -148,6 +148,7 @@ def _jobs(target: Target, snapshot: Snapshot | CannotCheckError, run: _Request) 
             tokenizer=run.tokenizer(named[-1] if named else options.tokenizer),
             conversations=conversations,
             force_tools="tools" in require,
+            display=options.display,
         )
     except CannotCheckError as error:
         return _Loaded(target, specs, None, [], TargetError(kind=error.kind, message=str(error)))

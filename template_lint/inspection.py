@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.capabilities import capabilities_of
@@ -88,7 +88,14 @@ def inspect_facts(job: Job, facts: TemplateFacts) -> TemplateReport:
         checked=checked,
         pointer=job.copy.pointer,
         directives=facts.directives,
+        display=_display(facts) if job.display and healthy else None,
     )
+
+
+def _display(facts: TemplateFacts) -> dict[str, Any]:
+    from template_lint.facts.display import display_of
+
+    return display_of(facts)
 
 
 def _with_patch(verdict: Verdict, facts: TemplateFacts) -> Verdict:

@@ -18,6 +18,7 @@ class Job(NamedTuple):
 
     ``codes`` are the rules to run (all where it is empty). ``variables`` are the special tokens handed to the
     template. ``tokenizer`` is the snapshot whose tokenizer serves it, None where there is none.
+    ``display`` asks for what a page shows beyond the findings.
     """
 
     copy: TemplateCopy
@@ -29,6 +30,7 @@ class Job(NamedTuple):
     conversations: list[Scenario]
     force_tools: bool
     selection_error: str | None
+    display: bool = False
 
 
 def jobs_for(
@@ -39,6 +41,7 @@ def jobs_for(
     tokenizer: Snapshot | None = None,
     conversations: Sequence[Scenario] = (),
     force_tools: bool = False,
+    display: bool = False,
 ) -> list[Job]:
     """One job per template of a snapshot; one with an empty source where it has none.
 
@@ -60,6 +63,7 @@ def jobs_for(
             conversations=list(conversations),
             force_tools=force_tools,
             selection_error=snapshot.selection_error if copy is copies[0] else None,
+            display=display,
         )
         for copy in copies
     ]

@@ -113,7 +113,8 @@ class TemplateReport(NamedTuple):
 
     ``pointer`` is the JSON pointer (or GGUF key) of a template that is embedded in ``file``: the places of its
     findings are lines of the template, not of the file. ``checked`` and ``skipped`` are the rules that were asked and
-    that could not be; ``directives`` the comments that speak to the linter, honoured or not.
+    that could not be; ``directives`` the comments that speak to the linter, honoured or not. ``display`` holds renders
+    and token strips for a page, where they were asked for; ``facts/display.py`` says in which form.
     """
 
     name: str
@@ -128,6 +129,7 @@ class TemplateReport(NamedTuple):
     checked: list[str] = []
     pointer: str | None = None
     directives: list[Directive] = []
+    display: dict[str, Any] | None = None
 
 
 class TargetError(NamedTuple):

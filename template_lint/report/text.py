@@ -11,6 +11,7 @@ from typing import TextIO
 
 from template_lint.model import Finding, Place, Report, Severity, TargetReport, TemplateReport
 from template_lint.report.layout.canvas import Canvas
+from template_lint.report.layout.card import card_lines
 from template_lint.report.layout.divergence import divergence
 from template_lint.report.layout.escape import defused, visible, visible_cells
 from template_lint.report.layout.excerpt import excerpt
@@ -43,6 +44,9 @@ def _full(report: Report, canvas: Canvas) -> Iterator[str]:
         for template in target.templates:
             yield from _headline(target, template, report.profile if len(report.targets) == 1 else None, canvas)
             yield from _findings(target, template, canvas)
+            if canvas.card:
+                yield ""
+                yield from card_lines(template, canvas)
             yield from _skipped([template], canvas)
             yield ""
     yield from _summary(report, canvas)

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from template_lint.facts.capabilities import capabilities_of
 from template_lint.facts.verdict import verdict_of
 from template_lint.scenarios.model import Scenario
-from tests.facts.helper import CALLS, END, STABLE, TOOLS, TURN, facts
+from tests.facts.helper import END, STABLE, TOOLS, TURN, facts
 
 LAST = "{% if loop.last and m.role == 'assistant' %}</s>{% endif %}"
 LAST_USER = (
@@ -56,38 +55,6 @@ def test_a_late_system_message_that_moves_is_history_too() -> None:
 
 
 CHAT = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        (STABLE, {"tools", "tool_calls", "tool_results", "parallel_tool_calls", "system", "developer"}),
-        (CHAT, {"tool_results", "parallel_tool_calls", "system", "developer"}),
-        (CHAT + "{{ tools|tojson if tools }}", {"tools", "tool_results", "parallel_tool_calls", "system", "developer"}),
-        (TURN + END, {"tool_calls", "tool_results", "parallel_tool_calls", "system", "developer"}),
-        (STABLE.replace("{{ m.content }}", "{{ m.content if m.role != 'tool' }}"),
-         {"tools", "tool_calls", "system", "developer"}),
-        (STABLE.replace("{{ m.content }}", "{{ m.content if m.role != 'system' }}"),
-         {"tools", "tool_calls", "tool_results", "parallel_tool_calls", "developer"}),
-        (STABLE.replace("{{ m.content }}", "{{ raise_exception('role') if m.role == 'developer' }}{{ m.content }}"),
-         {"tools", "tool_calls", "tool_results", "parallel_tool_calls", "system"}),
-        (STABLE.replace("{{ m.content }}", "{{ m.reasoning_content }}{{ m.content }}"),
-         {"tools", "tool_calls", "tool_results", "parallel_tool_calls", "system", "developer", "reasoning"}),
-        (STABLE.replace("<|end|>", "{% generation %}<|end|>{% endgeneration %}"),
-         {"tools", "tool_calls", "tool_results", "parallel_tool_calls", "system", "developer", "generation_markers"}),
-        (STABLE.replace(CALLS, "{% for c in m.tool_calls or [] %}{{ c.function.name }}{% endfor %}"),
-         {"tools", "tool_results", "parallel_tool_calls", "system", "developer"}),
-    ],
-)  # fmt: skip
-def test_capabilities(source: str, expected: set[str]) -> None:
-    card = capabilities_of(facts(source))
-    assert {name for name, value in card.items() if value is True} == expected
-    assert card["thinking_switches"] == []
-
-
-def test_thinking_switches_are_named() -> None:
-    source = STABLE + "{% if add_generation_prompt and (enable_thinking or reasoning_effort == 'high') %}T{% endif %}"
-    assert capabilities_of(facts(source))["thinking_switches"] == ["enable_thinking", "reasoning_effort"]
 
 
 def test_the_fingerprint_is_of_the_prompts() -> None:

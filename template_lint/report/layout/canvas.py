@@ -27,10 +27,11 @@ _SGR = {
 
 
 class Canvas(NamedTuple):
-    """A width in columns and a switch for colours. The default suits a file."""
+    """A width in columns and a switch for colours. The default suits a file. ``card`` asks for capability cards."""
 
     width: int = DEFAULT_WIDTH
     color: bool = False
+    card: bool = False
 
     def paint(self, text: str, style: str) -> str:
         """Colour ``text`` in ``style``, for example ``"bold red"``; without colours, return it unchanged."""

@@ -1,0 +1,160 @@
+"""The page: self-contained, whole, and safe whatever a template says."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from template_lint import check
+from template_lint.config import Options
+from template_lint.model import Report
+from template_lint.report.html import MOST_TEMPLATES, write
+from template_lint.report.layout.canvas import Canvas
+from tests.report.samples import file_target, prefix_finding, report, template_report
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+VOID = {"meta", "link", "br"}
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\x1b[31m\u202e{{ 7 * 7 }}&lt;"
+
+
+class Page(HTMLParser):
+    """Tags, attributes and text of a page; fails where a tag is not closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(text)
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def attributes(self, name: str) -> list[str]:
+        return [value for _, attrs in self.tags for key, value in attrs.items() if key == name and value is not None]
+
+
+def page(result: Report) -> str:
+    out = io.StringIO()
+    write(result, out, canvas=Canvas())
+    return out.getvalue()
+
+
+def checked(*targets: Path, **options: Any) -> Report:
+    return check(list(targets), config=Options(display=True, transformers="5.24", cache=False, **options))
+
+
+@pytest.fixture(scope="module")
+def examples() -> str:
+    return page(checked(*sorted(EXAMPLES.glob("*.jinja"))))
+
+
+def test_it_needs_nothing_from_elsewhere(examples: str) -> None:
+    parsed = Page(examples)
+    assert not {"script", "iframe", "object", "img"} & {tag for tag, _ in parsed.tags}
+    assert all(link.startswith(("#", "data:")) for link in [*parsed.attributes("href"), *parsed.attributes("src")])
+    assert not re.search(r"url\(|@import|https?://", examples)
+    assert "default-src 'none'" in examples
+
+
+def test_it_shows_what_a_reader_looks_for(examples: str) -> None:
+    text = Page(examples).text
+    assert "breaks the prefix in tool loops" in text
+    assert "TL101 tool-prefix" in text
+    assert "side by side; they part at character" in text
+    assert "What it can render" in text
+    assert "Who wrote what" in text
+    assert "loop.last or loop.nextitem" in text
+
+
+def test_every_link_leads_to_a_line(examples: str) -> None:
+    parsed = Page(examples)
+    places = set(parsed.attributes("id"))
+    targets = [link[1:] for link in parsed.attributes("href") if link.startswith("#")]
+    assert targets
+    assert set(targets) <= places
+
+
+def test_the_condition_is_marked(examples: str) -> None:
+    assert re.search(r"<mark>loop.last or loop.nextitem.role != &#39;tool&#39;</mark>", examples)
+
+
+def test_it_is_the_same_twice() -> None:
+    assert page(checked(EXAMPLES / "broken.jinja")) == page(checked(EXAMPLES / "broken.jinja"))
+
+
+def test_text_of_a_template_stays_text() -> None:
+    finding = prefix_finding(message=HOSTILE, remedy=HOSTILE, suppressed="config", suppression_reason=HOSTILE)
+    target = file_target(template_report(finding, capabilities={}, source=HOSTILE + "\n{{ loop.last }}"), name=HOSTILE)
+    text = page(report(target))
+    parsed = Page(text)
+    assert not {"script", "img"} & {tag for tag, _ in parsed.tags}
+    assert not any(name.startswith("on") for _, attrs in parsed.tags for name in attrs)
+    assert "\x1b" not in text and "\u202e" not in text
+    assert "49" not in parsed.text
+
+
+def test_what_was_hidden_says_why() -> None:
+    finding = prefix_finding(suppressed="inline", suppression_reason="known")
+    assert "suppressed (inline: known)" in page(report(file_target(template_report(finding, capabilities={}))))
+
+
+def test_of_many_templates_the_worst_are_told() -> None:
+    clean = [
+        file_target(template_report(capabilities={}), name=f"clean{number}.jinja") for number in range(MOST_TEMPLATES)
+    ]
+    text = page(report(*clean, file_target(template_report(prefix_finding(), capabilities={}), name="bad.jinja")))
+    assert f"Only the {MOST_TEMPLATES} templates" in text
+    assert 'href="#t40">bad.jinja' in text
+    assert "clean39.jinja" in text
+
+
+def test_an_unread_target_is_said_first(tmp_path: Path) -> None:
+    (tmp_path / "chat_template.jinja").write_bytes(b"\xff\xfe\x00")
+    text = page(checked(tmp_path / "chat_template.jinja"))
+    assert text.index("not checked") < text.index("</main>")
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (1200, "dark"), (360, "light"), (360, "dark")])
+def test_a_browser_shows_it_without_a_complaint(examples: str, tmp_path: Path, width: int, scheme: Any) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright to look at the page")
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine")
+    file = tmp_path / "report.html"
+    file.write_text(examples, encoding="utf-8")
+    said: list[str] = []
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        )
+        view = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
+        view.on("console", lambda message: said.append(message.text))
+        view.on("pageerror", lambda error: said.append(str(error)))
+        view.on("request", lambda request: said.append(request.url) if not request.url.startswith("file:") else None)
+        view.goto(file.as_uri())
+        overflow = view.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        contrast = view.evaluate(
+            "getComputedStyle(document.body).color + getComputedStyle(document.body).backgroundColor"
+        )
+        browser.close()
+    assert said == [] or all(url.startswith("data:") for url in said)
+    assert overflow == 0
+    assert len(set(re.findall(r"rgb[^)]*\)", contrast))) == 2
