@@ -95,7 +95,7 @@ def _retention(facts: TemplateFacts) -> str:
 
 
 def _effect(facts: TemplateFacts, setting: dict[str, Any]) -> dict[str, Any]:
-    """What one setting of a switch changes: the prompt before a reply, the prompt of a history, and the prompt's end."""
+    """What one setting of a switch changes: the prompt before a reply, that of a history, and how the prompt ends."""
     ask = _scenario(facts, "call-with-reasoning")
     plain, switched = (
         [facts.render_scenario(scenario, count, prompt).text or "" for count, prompt in ((1, True), (4, False))]

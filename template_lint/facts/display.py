@@ -110,7 +110,7 @@ def _owned_ranges(facts: TemplateFacts, scenario: Scenario, text: str) -> list[t
 
 
 def _reach(shorter: str, text: str, start: int) -> int:
-    """How far ``text`` holds what ``shorter`` holds. Where the prefix is broken, to the next place that ends as it does."""
+    """How far ``text`` holds what ``shorter`` holds; where the prefix is broken, to the next place that ends alike."""
     common = common_prefix_length(shorter, text)
     if common == len(shorter):
         return max(start, common)

@@ -30,9 +30,10 @@ def json_text(subject: Report, encoding: str = "utf-8") -> str:
 
 
 def test_formats_are_found_in_the_package() -> None:
-    assert formats() == ["code-scanning", "concise", "github", "json", "junit", "sarif", "text"]
+    assert {"concise", "json", "text"} <= set(formats())
+    assert formats() == sorted(formats())
     assert writer("json") is json_format.write
-    with pytest.raises(UsageError, match="Choose one of: code-scanning, concise, github, json, junit, sarif, text"):
+    with pytest.raises(UsageError, match="Choose one of: .*json, .*text"):
         writer("xml")
 
 
