@@ -74,7 +74,7 @@ def _strip(facts: TemplateFacts, name: str) -> dict[str, Any] | None:
     if facts.tokenization is not None:
         ids, offsets = facts.tokenization.encode_with_offsets(outcome.text)
         mask = token_mask(spans, offsets, facts.profile)
-        pieces = list(zip(ids, offsets, mask, strict=True))
+        pieces: list[tuple[int | None, tuple[int, int], int]] = list(zip(ids, offsets, mask, strict=True))
     else:
         edges = sorted({0, len(outcome.text), *(edge for span in (*spans, *(r[:2] for r in owners)) for edge in span)})
         pieces = [
