@@ -49,6 +49,7 @@ Exit codes:
 )
 @click.option("--isolated", is_flag=True, help="Read no configuration file.")
 @click.option("--show-settings", is_flag=True, help="Print the settings and where each comes from; check nothing.")
+@click.option("--card", is_flag=True, help="Say what each template can render: tools, ids, reasoning, switches.")
 @click.option("--update-baseline", is_flag=True, help="Write the baseline anew from what is found.")
 @click.option("--prune-baseline", is_flag=True, help="Take out of the baseline what is there no more.")
 def command(
@@ -56,6 +57,7 @@ def command(
     config: Path | None,
     isolated: bool,
     show_settings: bool,
+    card: bool,
     update_baseline: bool,
     prune_baseline: bool,
     pinned: bool,
@@ -73,7 +75,7 @@ def command(
         _show(settings)
         return ExitCode.CLEAN
     destinations = parse_outputs(settings.get("output", ()))
-    options = settings.options()
+    options = settings.options()._replace(display=any(output.format == "html" for output in destinations))
     _refuse_conflicts(options)
     maintain = _maintenance(options, update_baseline, prune_baseline)
     configured = () if pinned or live else tuple(spec.target for spec in options.targets)
@@ -95,7 +97,7 @@ def command(
         report = check(wanted, asked, progress=progress)
     if maintain is not None:
         report = maintain(report, options)
-    emit(destinations, lambda output, stream, canvas: output.write(report, stream, canvas=canvas))
+    emit(destinations, lambda output, stream, canvas: output.write(report, stream, canvas=canvas._replace(card=card)))
     _talk(report, destinations)
     return exit_code(report, options.fail_on)
 

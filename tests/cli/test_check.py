@@ -107,7 +107,7 @@ def test_traceback_for_who_asks(run: Run, engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--output", "xml"], "unknown output format 'xml'. Choose one of: concise,"),
+        (["--output", "xml"], "unknown output format 'xml'. Choose one of: "),
         (["--output", "text", "--output", "json"], "two outputs go to standard output."),
         (["--output", "json=a.json", "--output", "text=a.json"], "two outputs go to a.json."),
         (["--output", "json=missing/a.json"], "cannot write a file there."),
@@ -169,3 +169,28 @@ def test_a_failed_run_leaves_the_old_file(run: Run, engine: Engine, tmp_path: Pa
 def test_force_color(run: Run, engine: Engine) -> None:
     assert "\x1b[" in run("check", FORCE_COLOR="1").stdout
     assert "\x1b[" not in run("check", FORCE_COLOR="1", NO_COLOR="1").stdout
+
+
+def test_the_card_is_printed_where_it_is_asked_for(run: Run, engine: Engine) -> None:
+    card = {
+        "tools": True,
+        "tool_calls": True,
+        "tool_results": True,
+        "parallel_tool_calls": False,
+        "call_shapes": [{"arguments": "mapping", "empty": "string"}],
+        "call_ids": {"in_prompt": True, "refused": {"example": "x", "length": 1, "message": "nine!"}},
+        "system": True,
+        "developer": False,
+        "reasoning": True,
+        "reasoning_keys": ["reasoning_content"],
+        "reasoning_retention": "tool_cycle",
+        "switch_effects": [],
+        "template_kwargs": ["enable_thinking"],
+        "generation_markers": False,
+    }
+    engine.report = report(file_target(template_report(capabilities=card)))
+    printed = run("check", "chat_template.jinja", "--card").stdout
+    assert "what it can render" in printed
+    assert "refuses one of 1 characters: nine!" in printed
+    assert "reasoning_content; stays until the next user turn" in printed
+    assert "what it can render" not in run("check", "chat_template.jinja").stdout
