@@ -33,7 +33,7 @@ def test_formats_are_found_in_the_package() -> None:
     assert {"concise", "json", "text"} <= set(formats())
     assert formats() == sorted(formats())
     assert writer("json") is json_format.write
-    with pytest.raises(UsageError, match="Choose one of: .*json, .*text"):
+    with pytest.raises(UsageError, match=r"Choose one of: .*json, .*text"):
         writer("xml")
 
 
