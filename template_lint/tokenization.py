@@ -81,6 +81,23 @@ class Tokenization:
         decoder = self._tokenizer.decoder
         return [] if decoder is None else _unrolled(json.loads(decoder.__getstate__()))
 
+    def added_tokens(self) -> dict[int, dict[str, Any]]:
+        """Id -> the added token as tokenizer.json writes it: ``content``, ``special`` and the flags of its match."""
+        flags = ("content", "special", "normalized", "lstrip", "rstrip", "single_word")
+        added = self._tokenizer.get_added_tokens_decoder()
+        return {token_id: {flag: getattr(token, flag) for flag in flags} for token_id, token in sorted(added.items())}
+
+    def pipeline(self) -> dict[str, Any]:
+        """``normalizer``, ``pre_tokenizer``, ``post_processor`` and ``decoder`` as in tokenizer.json, None for none."""
+        parts = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+        found = {name: getattr(self._tokenizer, name) for name in parts}
+        return {name: None if part is None else json.loads(part.__getstate__()) for name, part in found.items()}
+
+    def model_state(self) -> bytes:
+        """The model as tokenizer.json has it: type, settings, vocabulary, merges. Some 5 to 30 MB of JSON."""
+        state: bytes = self._tokenizer.model.__getstate__()
+        return state
+
     def token(self, token_id: int) -> str:
         """The vocabulary piece of an id, such as ``Ġhello``. Raises KeyError for an id outside the vocabulary."""
         piece = self._tokenizer.id_to_token(token_id)

@@ -54,6 +54,11 @@ class Profile(NamedTuple):
         return self.version < (5, 0)
 
     @property
+    def cleans_up_spaces(self) -> bool:
+        """4.57 decodes with ``clean_up_tokenization_spaces`` where the tokenizer asks for it; 5.x does not."""
+        return self.version < (5, 0)
+
+    @property
     def masks_by_overlap(self) -> bool:
         """5.x masks each token that overlaps a span; 4.57 asks for the tokens of the span's two end characters."""
         return self.version >= (5, 0)

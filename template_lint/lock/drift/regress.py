@@ -1,0 +1,90 @@
+"""Two reports of one template: which findings are new or fixed, and which property that held no longer does."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from template_lint.model import Finding, Severity, TemplateReport
+
+_ORDER = ("stable", "stable-with-kwargs", "breaks-on-user", "unstable", "unrenderable")
+_WORDS = {
+    "tools": "tool schemas are in the prompt",
+    "tool_calls": "tool calls are in the prompt",
+    "tool_results": "tool results are in the prompt",
+    "parallel_tool_calls": "parallel calls are rendered",
+    "system": "a system message is in the prompt",
+    "developer": "a developer message is in the prompt",
+    "reasoning": "reasoning is in the prompt",
+    "generation_markers": "{% generation %} marks what the model writes",
+}
+
+
+def lint_delta(before: TemplateReport, after: TemplateReport) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """The findings that only the later report has, and those that only the earlier one has.
+
+    Findings are the same where rule and blamed source text (else the message without its numbers) are the same:
+    lines move. Counted, so that a second finding like the first is new.
+    """
+    one, other = [_live(report) for report in (before, after)]
+    keys = [[_key(finding, report) for finding in found] for found, report in ((one, before), (other, after))]
+    return tuple(_beyond(other, keys[1], keys[0])), tuple(_beyond(one, keys[0], keys[1]))
+
+
+def _live(report: TemplateReport) -> list[Finding]:
+    return [finding for finding in report.findings if finding.suppressed is None]
+
+
+def _key(finding: Finding, report: TemplateReport) -> tuple[str, str]:
+    if finding.place is not None:
+        blamed = report.source[finding.place.offset : finding.place.end_offset]
+        return finding.rule, " ".join(blamed.split())
+    return finding.rule, re.sub(r"\d+", "#", finding.message)
+
+
+def _beyond(findings: list[Finding], keys: list[tuple[str, str]], known: list[tuple[str, str]]) -> Iterator[Finding]:
+    left = Counter(known)
+    for finding, key in zip(findings, keys, strict=True):
+        if left[key]:
+            left[key] -= 1
+        else:
+            yield finding
+
+
+def losses(before: TemplateReport, after: TemplateReport) -> Iterator[str]:
+    """Every property that held and no longer does, in a sentence each, the gravest first."""
+    one, other = before.verdict, after.verdict
+    if _worse(one.tito, other.tito):
+        yield f"the verdict was {one.tito} and is {other.tito}"
+    for kind in one.appended:
+        if one.appended[kind] == "stable" and other.appended.get(kind) != "stable":
+            what = "tool result" if kind == "tool" else f"{kind} message"
+            yield f"appending a {what} no longer keeps the prefix"
+    for name, sentence in _WORDS.items():
+        if before.capabilities.get(name) and not after.capabilities.get(name):
+            yield f"no longer so: {sentence}"
+    was, now = _errors(before), _errors(after)
+    for rule in sorted(now):
+        if now[rule] > was[rule]:
+            finding = next(found for found in _live(after) if found.rule == rule)
+            yield f"{rule} {finding.name} is found"
+
+
+def gains(before: TemplateReport, after: TemplateReport) -> Iterator[str]:
+    """Whether the verdict became better, in a sentence."""
+    if _worse(after.verdict.tito, before.verdict.tito):
+        yield f"the verdict was {before.verdict.tito} and is now {after.verdict.tito}"
+
+
+def _worse(one: str, other: str) -> bool:
+    """Whether a verdict is worse than another; a template that stops (or begins) to know tools is compared by its
+    capabilities.
+    """
+    if one == other or one not in _ORDER:
+        return other == "unrenderable" and one != other
+    return other not in _ORDER or _ORDER.index(other) > _ORDER.index(one)
+
+
+def _errors(report: TemplateReport) -> Counter[str]:
+    return Counter(finding.rule for finding in _live(report) if finding.severity is Severity.ERROR)
