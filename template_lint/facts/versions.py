@@ -26,7 +26,9 @@ STEPS = (
         "the template sees other special tokens: no additional_special_tokens, and those that are empty strings",
     ),
     Step(Profile((5, 21)), "reasoning is handed over as reasoning_content and thinking, whichever key it came in"),
-    Step(Profile((5, 23)), "what the template sees is rebuilt from plain JSON types; dict and namespace are restricted"),
+    Step(
+        Profile((5, 23)), "what the template sees is rebuilt from plain JSON types; dict and namespace are restricted"
+    ),
     Step(Profile((5, 24)), "message keys whose value is None are dropped before the template sees them"),
 )
 """In order of release. Each changes what a template prints; what concerns only masks is not here."""

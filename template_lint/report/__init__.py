@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from template_lint.errors import UsageError
@@ -28,9 +29,9 @@ def formats() -> list[str]:
     return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__) if not module.ispkg)
 
 
-def check_format(name: str) -> None:
-    """Raise UsageError where there is no format ``name``. Imports none."""
-    known = formats()
+def check_format(name: str, known: Sequence[str] | None = None) -> None:
+    """Raise UsageError where ``name`` is none of the formats ``known`` (default: those of this package)."""
+    known = formats() if known is None else known
     if name not in known:
         raise UsageError(f"unknown output format {name!r}. Choose one of: {', '.join(known)}.")
 

@@ -32,12 +32,13 @@ class Output(NamedTuple):
         return writer(self.format)
 
 
-def parse_outputs(texts: Sequence[str]) -> list[Output]:
+def parse_outputs(texts: Sequence[str], known: Sequence[str] | None = None) -> list[Output]:
     """Turn the values of ``--output`` into outputs; none at all means ``text`` on stdout.
 
+    ``known`` are the formats of a command that has formats of its own.
     Raises UsageError for an unknown format, two outputs to one place, or a file that cannot be made.
     """
-    outputs = [_parse(text) for text in texts or ["text"]]
+    outputs = [_parse(text, known) for text in texts or ["text"]]
     places = [output.path and output.path.resolve() for output in outputs]
     for output, place in zip(outputs, places, strict=True):
         if places.count(place) > 1:
@@ -46,9 +47,9 @@ def parse_outputs(texts: Sequence[str]) -> list[Output]:
     return outputs
 
 
-def _parse(text: str) -> Output:
+def _parse(text: str, known: Sequence[str] | None) -> Output:
     name, equals, file = text.partition("=")
-    check_format(name)
+    check_format(name, known)
     if not equals or file == "-":
         return Output(format=name, path=None)
     path = Path(file)

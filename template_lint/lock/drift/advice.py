@@ -49,7 +49,7 @@ def _live(drift: Drift) -> str:
 def _tokenizer(drift: Drift) -> Iterator[str]:
     changes = drift.tokenizer.changes if drift.tokenizer else ()
     if _any(changes, _RENUMBERED):
-        yield "Stored buffers, caches and checkpoints hold ids of the old numbering: do not use them with the new files."
+        yield "Stored buffers, caches and checkpoints hold ids of the old numbering: do not mix them with the new."
     if _any(changes, _GROWN):
         yield "Check that the weights of the new revision have a row for every new id before the new files are used."
     if _any(changes, _DECODING) or (drift.tokenizer and drift.tokenizer.decode_differs):

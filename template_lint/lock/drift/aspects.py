@@ -34,7 +34,7 @@ def _delta(before: TemplateFacts, after: TemplateFacts) -> Aspect:
     one, other = (dummy_delta(facts, [_RESULT], {}) for facts in (before, after))
     if one is None or other is None:
         if one == other:
-            return Aspect("delta", "same", "the delta of a tool result is defined on neither side")
+            return Aspect("delta", "same", "delta of a tool result (defined on neither side)")
         status = "lost" if other is None else "gained"
         what = "no longer defined: a tool result rewrites the turn before it" if other is None else "now defined"
         return Aspect("delta", status, f"the delta of a tool result is {what}", _cut(one), _cut(other))
@@ -42,12 +42,12 @@ def _delta(before: TemplateFacts, after: TemplateFacts) -> Aspect:
         return Aspect("delta", "changed", "a tool result adds another text to the buffer", _cut(one), _cut(other))
     if before.tokenization is not None and after.tokenization is not None and before.ids(one) != after.ids(other):
         return Aspect("delta", "changed", "a tool result adds other token ids to the buffer", _cut(one), _cut(other))
-    return Aspect("delta", "same", "a tool result adds the same to the buffer")
+    return Aspect("delta", "same", "delta of a tool result")
 
 
 def _text(name: str, one: str | None, other: str | None) -> Aspect:
     if one == other:
-        return Aspect(name, "same", f"the {name} is the same")
+        return Aspect(name, "same", name)
     status = "lost" if not other else "gained" if not one else "changed"
     return Aspect(name, status, f"the {name} {'is ' if status != 'changed' else ''}{status}", _cut(one), _cut(other))
 
@@ -71,7 +71,7 @@ def _mask(before: TemplateFacts, after: TemplateFacts, scenarios: Sequence[Scena
     """What ``{% generation %}`` marks; a loop that keeps its own mask asks for none of it."""
     marked = before.static.has_generation_tag, after.static.has_generation_tag
     if marked == (False, False):
-        return Aspect("mask", "same", "neither template marks what the model writes ({% generation %})")
+        return Aspect("mask", "same", "mask (neither template has {% generation %})")
     if marked[0] != marked[1]:
         status, word = ("lost", "no longer") if marked[0] else ("gained", "now")
         return Aspect("mask", status, f"the template {word} marks what the model writes ({{% generation %}})")
@@ -79,7 +79,7 @@ def _mask(before: TemplateFacts, after: TemplateFacts, scenarios: Sequence[Scena
     if differing:
         where = f"in {len(differing)} of {len(scenarios)} conversations, first {differing[0]}"
         return Aspect("mask", "changed", f"{{% generation %}} marks other text {where}")
-    return Aspect("mask", "same", "{% generation %} marks the same text in every conversation")
+    return Aspect("mask", "same", "mask ({% generation %} marks the same text in every conversation)")
 
 
 def _marks(facts: TemplateFacts, scenario: Scenario) -> list[str] | str:

@@ -23,9 +23,7 @@ class Form(NamedTuple):
     change: Callable[[Message], Message]
 
 
-def conversations(
-    shape: Shape, settings: Sequence[Mapping[str, Any]], own: Sequence[Scenario] = ()
-) -> list[Scenario]:
+def conversations(shape: Shape, settings: Sequence[Mapping[str, Any]], own: Sequence[Scenario] = ()) -> list[Scenario]:
     """All conversations, each name once.
 
     ``shape`` is the form that comes first and has no name; ``settings`` are those of the thinking switches of both
@@ -40,7 +38,8 @@ def conversations(
             if form.name and not _differs(messages, [_shaped(shape, message) for message in scenario.messages]):
                 continue
             name = f"{scenario.name}/{form.name}" if form.name else scenario.name
-            found.append(scenario._replace(name=name, messages=messages))
+            # As the user's own, whose renders are told apart by their messages and not by name.
+            found.append(scenario._replace(name=name, messages=messages, own=True))
     switched = [scenario.with_kwargs(setting) for setting in settings for scenario in found if scenario.think]
     return [*found, *switched, *_numbered(own)]
 

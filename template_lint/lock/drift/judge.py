@@ -101,17 +101,20 @@ def _sentence(
     if grade is Grade.VERDICT:
         losses = [loss for template in templates for loss in template.losses]
         more = f", and {len(losses) - 1} more" if len(losses) > 1 else ""
-        return f"{losses[0]}{more} ({_from_to(pair, before, after)})"
+        return f"{losses[0]}{more}{_from_to(pair, before, after)}"
     if grade is Grade.PROMPTS:
-        return f"{_differing(templates, unmatched, tokenizer)} ({_from_to(pair, before, after)})"
+        return f"{_differing(templates, unmatched, tokenizer)}{_from_to(pair, before, after)}"
     if unchecked:
-        return f"not all of it could be compared: {unchecked[0]} ({_from_to(pair, before, after)})"
+        return f"not all of it could be compared: {unchecked[0]}{_from_to(pair, before, after)}"
     what = _count(len(files), "file") + " changed" if files else "the tokenizer changed"
-    return f"{what}, prompts did not: {_conversations(templates)} read the same ({_from_to(pair, before, after)})"
+    return f"{what}, prompts did not: {_conversations(templates)} read the same{_from_to(pair, before, after)}"
 
 
 def _from_to(pair: Pair, before: str, after: str) -> str:
-    return f"from {before} to {after}" if pair.kind is not Kind.VERSIONS else f"{before} against {after}"
+    """The end of a sentence, where the name of the pair does not say it: `` (from the pin 895c8d1 to main ...)``."""
+    if pair.kind is Kind.TARGETS:
+        return ""
+    return f" (from {before} to {after})" if pair.kind is Kind.PIN else f" ({before} against {after})"
 
 
 def _conversations(templates: Sequence[TemplateDrift]) -> str:
@@ -119,16 +122,14 @@ def _conversations(templates: Sequence[TemplateDrift]) -> str:
     return f"all {total} conversations"
 
 
-def _differing(
-    templates: Sequence[TemplateDrift], unmatched: Sequence[str], tokenizer: TokenizerDrift | None
-) -> str:
+def _differing(templates: Sequence[TemplateDrift], unmatched: Sequence[str], tokenizer: TokenizerDrift | None) -> str:
     total = sum(template.prompts.conversations for template in templates)
     differ = sum(len(template.prompts.names) for template in templates)
     if differ:
         kinds = {
-            "text": sum(template.prompts.count("text") for template in templates),
-            "token ids only": sum(template.prompts.count("ids") for template in templates),
-            "an error on one side": sum(template.prompts.count("error") for template in templates),
+            "text": sum(template.prompts.number("text") for template in templates),
+            "token ids only": sum(template.prompts.number("ids") for template in templates),
+            "a prompt that one side only gives": sum(template.prompts.number("error") for template in templates),
         }
         split = ", ".join(f"{number} in {kind}" for kind, number in kinds.items() if number)
         return f"{differ} of {total} conversations read differently: {split}"

@@ -48,9 +48,9 @@ class FileChange(NamedTuple):
 
 
 class TokenDifference(NamedTuple):
-    """The first index (0-based) at which two sequences of ids part; None past the end of one."""
+    """The first index ``at`` (0-based) at which two sequences of ids part; None past the end of one."""
 
-    index: int
+    at: int
     before_id: int | None
     after_id: int | None
     before_text: str | None
@@ -80,10 +80,12 @@ class Difference(NamedTuple):
 
 
 class PromptDrift(NamedTuple):
-    """All conversations compared. ``names`` lists those that differ, with the kind of each.
+    """All conversations compared. ``names`` lists those that differ, with the kind of each: ``text``, ``ids``, or
+    ``error`` where only one side gives a prompt.
 
-    ``first`` is the first difference; ``causes`` maps each reason (see ``Difference.reasons``) to the names it made
-    differ. ``ids_skipped`` says why ids were not compared, None where they were (or must be the same).
+    ``gained`` lists those that raised before and give a prompt now: no run that went well is touched by them, so they
+    are in ``names`` only where the two sides are peers (versions of transformers). ``first`` is the first difference;
+    ``causes`` maps each reason (see ``Difference.reasons``) to the names it made differ. ``ids_skipped`` says why ids were not compared, None where they were (or must be the same).
     """
 
     conversations: int
@@ -91,9 +93,10 @@ class PromptDrift(NamedTuple):
     names: dict[str, str]
     first: Difference | None
     causes: dict[str, list[str]]
+    gained: tuple[str, ...] = ()
     ids_skipped: str | None = None
 
-    def count(self, kind: str) -> int:
+    def number(self, kind: str) -> int:
         """How many conversations differ in this way."""
         return sum(found == kind for found in self.names.values())
 
@@ -103,7 +106,7 @@ class TokenizerChange(NamedTuple):
 
     kind: str
     sentence: str
-    count: int = 1
+    number: int = 1
     examples: tuple[dict[str, Any], ...] = ()
     meaning: str = ""
 

@@ -8,6 +8,7 @@ from template_lint.patches.index import digest, find_entry, read_source
 from template_lint.patches.matching import is_drop_in, match_behaviour, match_source
 from template_lint.patches.training import needed
 
+
 def patch_state(after: TemplateFacts, name: str, sha256: str | None) -> PatchState:
     """The state of the training template ``name`` for the template of ``after``.
 

@@ -48,7 +48,7 @@ PROBES = (
     'def f(x: int) -> str:\n    return f"{x!r}"\n',
     "for (int i = 0; i < n; ++i) { a[i] += b->c; }",
     '{"name": "lookup_tide", "arguments": {"port": "Vlissingen", "days": [1, 2], "deep": null}}',
-    "<div class=\"a b\">&amp; &lt;</div>\n<!-- comment -->",
+    '<div class="a b">&amp; &lt;</div>\n<!-- comment -->',
     "SELECT * FROM t WHERE a = 'b' AND c <> 3;",
     "https://example.org/path?query=1&other=two#part",
     "```python\nprint('hi')\n```",

@@ -49,17 +49,25 @@ def compare_prompts(
     scenarios: Sequence[Scenario],
     tokenizers: Tokenizers,
     reasons: Reasons = lambda scenario, count, before, after: [],
+    *,
+    peers: bool = False,
 ) -> PromptDrift:
     """Compare all of ``scenarios``. Raises CannotCheckError (``stopped``) where a render reached a bound.
 
-    A conversation that raises on both sides gives no prompt on either and is no difference, whatever it raises. The ids of a conversation are compared where its texts are the same; where they differ, ids are only looked at to
-    show them.
+    A conversation that raises on both sides gives no prompt on either and is no difference, whatever it raises. One
+    that gives a prompt on the second side only is a difference where the sides are ``peers``. The ids of a conversation
+    are compared where its texts are the same; where they differ, ids are only looked at to show them.
     """
     cuts = [cut for scenario in scenarios for cut in _cuts(before, after, scenario)]
     names: dict[str, str] = {}
     causes: dict[str, list[str]] = {}
     first: Difference | None = None
+    gained: dict[str, None] = {}
     for cut in cuts:
+        if cut.before.text is None and cut.after.text is not None:
+            gained[cut.scenario.name] = None
+            if not peers:
+                continue
         if cut.scenario.name not in names and cut.before.text != cut.after.text:
             found = _text_difference(cut, tokenizers)
             found = found._replace(reasons=tuple(reasons(cut.scenario, cut.messages, cut.before, cut.after)))
@@ -78,7 +86,8 @@ def compare_prompts(
                     names[cut.scenario.name] = "ids"
                     first = first or _excerpted(cut, _offset_of(tokenizers.before, cut, token), "ids", token)
     in_order = {s.name: names[s.name] for s in scenarios if s.name in names}
-    return PromptDrift(len(scenarios), len(cuts), in_order, first, causes, skipped)
+    only_gained = tuple(name for name in gained if peers or name not in in_order)
+    return PromptDrift(len(scenarios), len(cuts), in_order, first, causes, only_gained, skipped)
 
 
 def _cuts(before: TemplateFacts, after: TemplateFacts, scenario: Scenario) -> list[_Cut]:
@@ -170,4 +179,4 @@ def _offset_of(tokenization: Tokenization, cut: _Cut, token: TokenDifference) ->
     """The character at which a token of the first side begins; the end of the text where it has none there."""
     text = cut.before.text or ""
     _, offsets = tokenization.encode_with_offsets(text)
-    return offsets[token.index][0] if token.index < len(offsets) else len(text)
+    return offsets[token.at][0] if token.at < len(offsets) else len(text)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from template_lint.model import Finding, Severity, TemplateReport
 
+_Key = tuple[str, str] | None
 _ORDER = ("stable", "stable-with-kwargs", "breaks-on-user", "unstable", "unrenderable")
 _WORDS = {
     "tools": "tool schemas are in the prompt",
@@ -24,29 +25,37 @@ _WORDS = {
 def lint_delta(before: TemplateReport, after: TemplateReport) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     """The findings that only the later report has, and those that only the earlier one has.
 
-    Findings are the same where rule and blamed source text (else the message without its numbers) are the same:
-    lines move. Counted, so that a second finding like the first is new.
+    Findings are the same where the rule and the blamed source text, or else the rule and the message without its
+    numbers, are the same: lines move. Counted, so that a second finding like the first is new.
     """
-    one, other = [_live(report) for report in (before, after)]
-    keys = [[_key(finding, report) for finding in found] for found, report in ((one, before), (other, after))]
-    return tuple(_beyond(other, keys[1], keys[0])), tuple(_beyond(one, keys[0], keys[1]))
+    fixed, new = _live(before), _live(after)
+    for one_key, other_key in (
+        (lambda finding: _blamed(finding, before), lambda finding: _blamed(finding, after)),
+        (_message, _message),
+    ):
+        one, other = [one_key(finding) for finding in fixed], [other_key(finding) for finding in new]
+        fixed, new = list(_beyond(fixed, one, other)), list(_beyond(new, other, one))
+    return tuple(new), tuple(fixed)
 
 
 def _live(report: TemplateReport) -> list[Finding]:
     return [finding for finding in report.findings if finding.suppressed is None]
 
 
-def _key(finding: Finding, report: TemplateReport) -> tuple[str, str]:
-    if finding.place is not None:
-        blamed = report.source[finding.place.offset : finding.place.end_offset]
-        return finding.rule, " ".join(blamed.split())
+def _blamed(finding: Finding, report: TemplateReport) -> tuple[str, str] | None:
+    if finding.place is None:
+        return None
+    return finding.rule, " ".join(report.source[finding.place.offset : finding.place.end_offset].split())
+
+
+def _message(finding: Finding) -> tuple[str, str]:
     return finding.rule, re.sub(r"\d+", "#", finding.message)
 
 
-def _beyond(findings: list[Finding], keys: list[tuple[str, str]], known: list[tuple[str, str]]) -> Iterator[Finding]:
+def _beyond(findings: list[Finding], keys: Sequence[_Key], known: Sequence[_Key]) -> Iterator[Finding]:
     left = Counter(known)
     for finding, key in zip(findings, keys, strict=True):
-        if left[key]:
+        if key is not None and left[key]:
             left[key] -= 1
         else:
             yield finding

@@ -87,7 +87,8 @@ def _plan(pair: Pair, conversations: list[Scenario]) -> _Planned:
     if pair.kind is not Kind.VERSIONS and one.files and not files:
         return _Planned(pair, [], [], [], [])
     names, unmatched = _names(one, other)
-    jobs, unchecked = [], []
+    jobs: list[PairJob] = []
+    unchecked: list[str] = []
     for before_name, after_name in names:
         try:
             jobs.append(

@@ -50,9 +50,9 @@ def setting_changes(
             meaning = _MEANINGS.get(key, "" if key in _QUIET else "prompts were compared with it")
             yield TokenizerChange("setting", sentence, 1, (example,), meaning)
     if before_stops != after_stops:
-        example = {"key": "stop ids", "before": list(before_stops), "after": list(after_stops)}
+        stops: dict[str, Any] = {"key": "stop ids", "before": list(before_stops), "after": list(after_stops)}
         sentence = f"generation stops at {_ids(after_stops)}, it stopped at {_ids(before_stops)}"
-        yield TokenizerChange("stop-ids", sentence, 1, (example,), "sampled turns end at other places")
+        yield TokenizerChange("stop-ids", sentence, 1, (stops,), "sampled turns end at other places")
 
 
 def _short(value: Any) -> str:

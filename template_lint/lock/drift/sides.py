@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from template_lint.errors import CannotCheckError, UsageError
-from template_lint.job import Job
+from template_lint.job import Job, jobs_for
 from template_lint.lock.drift.model import SideInfo
 from template_lint.model import Anchor, TargetError
 from template_lint.snapshot.load import load_snapshot
-from template_lint.snapshot.special_tokens import PLACEHOLDER_TOKENS, special_tokens
 from template_lint.target import Target, TargetKind, parse_target
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Pair(NamedTuple):
     kind: Kind
     before: Side
     after: Side
-    patches: dict[str, Patch] = {}
+    patches: Mapping[str, Patch] = MappingProxyType({})
     command: str = ""
     anchor: Anchor | None = None
 
@@ -95,7 +96,7 @@ def pair_of_targets(one: str, other: str, profile: Profile, options: Options) ->
         load_side(target, word, profile, options, tokenizer=tokenizer)
         for target, word in zip(targets, ("before", "after"), strict=True)
     )
-    return Pair(f"{one} and {other}", Kind.TARGETS, before, after, command=other)
+    return Pair(f"{one} -> {other}", Kind.TARGETS, before, after, command=other)
 
 
 def pair_of_versions(text: str, profiles: tuple[Profile, Profile], options: Options) -> Pair:
@@ -123,27 +124,11 @@ def single_target(text: str) -> Target:
 def _tokenizer(profile: Profile, options: Options) -> Snapshot | None:
     if options.tokenizer is None:
         return None
-    return load_snapshot(
-        parse_target(options.tokenizer), offline=options.offline, profile_version=profile.version
-    )
+    return load_snapshot(parse_target(options.tokenizer), offline=options.offline, profile_version=profile.version)
 
 
 def job_of(side: Side, name: str, conversations: list[Scenario]) -> Job:
     """The worker's job for one template of a side. Raises CannotCheckError as loading its special tokens does."""
-    snapshot = side.snapshot
-    assert snapshot is not None
-    own = special_tokens(snapshot, side.profile.version)
-    if not own and side.tokenizer is not None:
-        own = special_tokens(side.tokenizer, side.profile.version)
-    copy = next(copy for copy in snapshot.templates if copy.name == name)
-    return Job(
-        copy=copy,
-        snapshot=snapshot,
-        profile=side.profile,
-        codes=(),
-        variables=own or (PLACEHOLDER_TOKENS if not snapshot.config else {}),
-        tokenizer=snapshot if snapshot.tokenizer is not None else side.tokenizer,
-        conversations=conversations,
-        force_tools=False,
-        selection_error=snapshot.selection_error if copy is snapshot.templates[0] else None,
-    )
+    assert side.snapshot is not None
+    jobs = jobs_for(side.snapshot, side.profile, tokenizer=side.tokenizer, conversations=conversations)
+    return next(job for job in jobs if job.copy.name == name)

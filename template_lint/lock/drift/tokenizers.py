@@ -120,7 +120,9 @@ def summary(part: Mapping[str, Any] | None) -> str:
     """A step of the pipeline in a few words: ``Sequence(NFC, Replace)``."""
     if part is None:
         return "none"
-    children = next((part[key] for key in ("normalizers", "pretokenizers", "processors", "decoders") if key in part), None)
+    children = next(
+        (part[key] for key in ("normalizers", "pretokenizers", "processors", "decoders") if key in part), None
+    )
     if children is not None:
         return f"{part['type']}({', '.join(summary(child) for child in children)})"
     options = ", ".join(f"{key}={_brief(value)}" for key, value in part.items() if key != "type")

@@ -103,7 +103,9 @@ def _prompts(
     else:
         settings = before.switches + [setting for setting in after.switches if setting not in before.switches]
         scenarios = conversations(before.shape, settings, job.after.conversations)
-    return compare_prompts(before, after, scenarios, tokenizers, _reasons(job, before, after)), scenarios
+    peers = before.profile != after.profile
+    found = compare_prompts(before, after, scenarios, tokenizers, _reasons(job, before, after), peers=peers)
+    return found, scenarios
 
 
 def _reasons(job: PairJob, before: TemplateFacts, after: TemplateFacts) -> Reasons:
@@ -167,7 +169,13 @@ def _identity(job: Job) -> object:
     return files, config, named, kind, snapshot.stop_ids, unhashed, version, dict(job.variables)
 
 
-_READ = ("tokenizer_config.json", "chat_template.json", "processor_config.json", "config.json", "generation_config.json")
+_READ = (
+    "tokenizer_config.json",
+    "chat_template.json",
+    "processor_config.json",
+    "config.json",
+    "generation_config.json",
+)
 """Files whose settings are compared as they are read, not by their bytes."""
 
 

@@ -71,6 +71,7 @@ def _template(template: TemplateDrift) -> dict[str, Any]:
             "differing": prompts.names,
             "first": _plain(prompts.first),
             "causes": prompts.causes,
+            "gained": list(prompts.gained),
             "ids_not_compared": prompts.ids_skipped,
         },
         "diff": {

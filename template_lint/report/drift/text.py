@@ -72,6 +72,10 @@ def _template(template: TemplateDrift, drift: Drift, canvas: Canvas) -> Iterator
     if first is not None:
         yield ""
         yield from _difference(first, template, drift, canvas)
+    if template.prompts.gained and first is None:
+        yield ""
+        yield canvas.paint(f"{title(template, drift)}conversations that raised before and give a prompt now", "bold")
+        yield from canvas.hang("  in: ", names(list(template.prompts.gained)), rest="    ")
     changed, same = split_aspects(template)
     yield ""
     yield canvas.paint(f"{title(template, drift)}for the run", "bold")
@@ -82,7 +86,7 @@ def _template(template: TemplateDrift, drift: Drift, canvas: Canvas) -> Iterator
                 cells = visible_cells(text, backslash=True)
                 yield f"    {word:<{_lead(drift)}}{head(cells, canvas.width - _lead(drift) - 4) or '(nothing)'}"
     if same:
-        yield from canvas.hang("  unchanged: ", "; ".join(aspect.sentence for aspect in same), rest="    ")
+        yield from canvas.hang("  unchanged: ", ", ".join(aspect.sentence for aspect in same), rest="    ")
     if template.patch is not None:
         yield from canvas.hang("  training template: ", visible(template.patch.sentence), rest="    ")
     elif template.fits is not None:
@@ -112,7 +116,7 @@ def _difference(first: Difference, template: TemplateDrift, drift: Drift, canvas
     yield canvas.paint(f"{title(template, drift)}first difference: {where}", "bold")
     words = drift.before.word, drift.after.word
     if first.kind == "error":
-        for word, text, error in zip(words, (first.before, first.after), (first.before_error, first.after_error), strict=True):
+        for word, error in zip(words, (first.before_error, first.after_error), strict=True):
             shown = f"raises {visible(error)}" if error else "gives a prompt"
             yield from canvas.hang(f"  {word:<{_lead(drift)}}", shown)
     else:
@@ -134,7 +138,7 @@ def _tokens(token: TokenDifference | None) -> dict[str, object]:
     if token is None:
         return {}
     return {
-        "token_index": token.index,
+        "token_index": token.at,
         "token_id_earlier": token.before_id,
         "token_id_later": token.after_id,
         "token_earlier": token.before_text,
@@ -173,7 +177,8 @@ def _tokenizer(tokenizer: TokenizerDrift, drift: Drift, canvas: Canvas) -> Itera
             yield from canvas.hang("    means: ", visible(change.meaning))
     if not tokenizer.changes:
         yield from canvas.hang("  ", "what it does is the same; its files are written otherwise")
-    yield from canvas.hang("  ", f"probe texts: {tokenizer.differ} of {tokenizer.probes} have other token ids", rest="    ")
+    differ = f"probe texts: {tokenizer.differ} of {tokenizer.probes} have other token ids"
+    yield from canvas.hang("  ", differ, rest="    ")
     for probe in [*([tokenizer.first] if tokenizer.first else []), *tokenizer.touched[:2]]:
         yield from _probe(probe, drift, canvas)
     if tokenizer.decode_differs:
@@ -187,5 +192,5 @@ def _probe(probe: ProbeDifference, drift: Drift, canvas: Canvas) -> Iterator[str
         "(end)" if token_id is None else f"'{visible(text or '', backslash=True)}' ({token_id})"
         for token_id, text in ((token.before_id, token.before_text), (token.after_id, token.after_text))
     ]
-    text = f"'{visible(probe.text, backslash=True)}' at token {token.index}: {sides[0]} -> {sides[1]}"
+    text = f"'{visible(probe.text, backslash=True)}' at token {token.at}: {sides[0]} -> {sides[1]}"
     yield from canvas.hang("    e.g. ", text, rest="      ")

@@ -37,7 +37,13 @@ def summary(report: DriftReport) -> str:
     """The last line: how many comparisons ended with which grade."""
     total = len(report.drifts)
     grades = Counter(drift.grade for drift in report.drifts if drift.error is None)
-    parts = [f"{grades[grade]} {GRADES[grade].partition(', ')[2] or 'without drift'}" for grade in Grade if grades[grade]]
+    parts = [
+        f"{grades[grade]} without drift"
+        if grade is Grade.SAME
+        else f"{grades[grade]} at grade {grade.number} ({GRADES[grade].partition(', ')[2]})"
+        for grade in Grade
+        if grades[grade]
+    ]
     failed = sum(drift.error is not None for drift in report.drifts)
     partly = sum(bool(drift.unchecked) for drift in report.drifts)
     parts += [f"{failed} not compared"] * bool(failed) + [f"{partly} only in part"] * bool(partly)
@@ -75,5 +81,5 @@ def examples(change: TokenizerChange) -> str:
         ids = f"{before} -> {after}" if None not in (before, after) and before != after else after
         shown = ids if ids is not None else f"was {before}"
         parts.append(f"'{visible(example['token'], backslash=True)}' ({shown})")
-    more = change.count - len(change.examples)
+    more = change.number - len(change.examples)
     return ", ".join(parts) + (f", +{more:,} more" if more > 0 and parts else "")
