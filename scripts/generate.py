@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RULE_PAGES = ROOT / "docs" / "rules"
 sys.path.insert(0, str(ROOT))
 
+from scripts.drift_examples import drift_examples  # noqa: E402
 from scripts.patch_index import patch_index  # noqa: E402
 from scripts.readme import readme  # noqa: E402
 from scripts.rule_pages import rule_pages  # noqa: E402
@@ -23,6 +24,7 @@ def generated() -> dict[Path, str]:
         catalogue.with_suffix(".json"): expand_yaml(catalogue.read_text(encoding="utf-8")),
         ROOT / "templates_patched" / "index.yaml": patch_index(ROOT / "templates_patched"),
         front: readme(front.read_text(encoding="utf-8"), ROOT),
+        **drift_examples(ROOT),
         **{RULE_PAGES / name: content for name, content in rule_pages().items()},
     }
 
@@ -36,6 +38,9 @@ def main() -> int:
     """Write or check; returns the exit code."""
     check = "--check" in sys.argv[1:]
     stale = []
+    if not check:
+        for path, content in drift_examples(ROOT).items():  # the pages of their rules quote them
+            path.write_text(content, encoding="utf-8")
     wanted = generated()
     for path in orphans(wanted):
         stale.append(path.relative_to(ROOT))

@@ -68,8 +68,9 @@ def _templates(pair: Pair, drift: Drift) -> Iterator[str]:
         if patch is not None and patch.status == "not-needed":
             yield f"With the new files leave the training template {patch.name} out."
         elif patch is not None and patch.status == "broken":
-            other = f"use {patch.instead} instead" if patch.instead else "`template-lint fix` looks for another repair"
-            yield f"With the new files do not use the training template {patch.name}; {other}."
+            other = f"; `template-lint fix {_live(drift)}` makes another" if drift.grade is not Grade.VERDICT else ""
+            other = f"; use {patch.instead} instead" if patch.instead else other
+            yield f"With the new files do not use the training template {patch.name}{other}."
         elif patch is not None and patch.status == "changed":
             yield f"Keep the copy of {patch.name} that the run began with; `template-lint lock` records the new one."
         elif patch is not None and patch.status == "valid" and drift.grade in (Grade.PROMPTS, Grade.VERDICT):

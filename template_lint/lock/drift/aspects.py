@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from template_lint.facts.delta import dummy_delta
 from template_lint.lock.drift.model import Aspect
+from template_lint.lock.drift.prompts import first_difference
 from template_lint.scenarios.model import Scenario
 
 if TYPE_CHECKING:
@@ -40,8 +41,15 @@ def _delta(before: TemplateFacts, after: TemplateFacts) -> Aspect:
         return Aspect("delta", status, f"the delta of a tool result is {what}", _cut(one), _cut(other))
     if one != other:
         return Aspect("delta", "changed", "a tool result adds another text to the buffer", _cut(one), _cut(other))
-    if before.tokenization is not None and after.tokenization is not None and before.ids(one) != after.ids(other):
-        return Aspect("delta", "changed", "a tool result adds other token ids to the buffer", _cut(one), _cut(other))
+    if before.tokenization is not None and after.tokenization is not None:
+        token = first_difference(before.tokenization, after.tokenization, one, other)
+        if token is not None:
+            sentence = f"a tool result adds other token ids to the buffer, the first at token {token.at} of the delta"
+            before_token, after_token = (
+                None if token_id is None else f"{text} ({token_id})"
+                for token_id, text in ((token.before_id, token.before_text), (token.after_id, token.after_text))
+            )
+            return Aspect("delta", "changed", sentence, before_token, after_token)
     return Aspect("delta", "same", "delta of a tool result")
 
 

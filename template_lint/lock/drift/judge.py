@@ -96,25 +96,32 @@ def _sentence(
         if pair.kind is Kind.VERSIONS:
             return f"{_conversations(templates)} read the same under {before} and {after}"
         return f"{before} and {after} have the same files"
+    where = _from_to(pair, before, after)
     if grade is Grade.REVISION:
-        return f"only the revision moved, from {before} to {after}; no file that shapes prompts changed"
+        return f"only the revision moved, no file that shapes prompts changed{where}"
     if grade is Grade.VERDICT:
         losses = [loss for template in templates for loss in template.losses]
         more = f", and {len(losses) - 1} more" if len(losses) > 1 else ""
-        return f"{losses[0]}{more}{_from_to(pair, before, after)}"
+        differ = sum(len(template.prompts.names) for template in templates)
+        total = sum(template.prompts.conversations for template in templates)
+        prompts = f"; {differ} of {total} conversations read differently" if differ else ""
+        return f"{losses[0]}{more}{prompts}{where}"
     if grade is Grade.PROMPTS:
-        return f"{_differing(templates, unmatched, tokenizer)}{_from_to(pair, before, after)}"
+        return f"{_differing(templates, unmatched, tokenizer)}{where}"
     if unchecked:
-        return f"not all of it could be compared: {unchecked[0]}{_from_to(pair, before, after)}"
+        return f"not all of it could be compared: {unchecked[0]}{where}"
     what = _count(len(files), "file") + " changed" if files else "the tokenizer changed"
-    return f"{what}, prompts did not: {_conversations(templates)} read the same{_from_to(pair, before, after)}"
+    return f"{what}, prompts did not: {_conversations(templates)} read the same{where}"
 
 
 def _from_to(pair: Pair, before: str, after: str) -> str:
-    """The end of a sentence, where the name of the pair does not say it: `` (from the pin 895c8d1 to main ...)``."""
+    """The end of a sentence, where the name of the pair does not say it: `` (from the pin 895c8d1 to ...)``."""
     if pair.kind is Kind.TARGETS:
         return ""
-    return f" (from {before} to {after})" if pair.kind is Kind.PIN else f" ({before} against {after})"
+    if pair.kind is Kind.VERSIONS:
+        return f" ({before} against {after})"
+    requested = pair.after.info.requested or "the default branch"
+    return f" (pinned {pair.before.info.short}, {requested} is now {pair.after.info.short})"
 
 
 def _conversations(templates: Sequence[TemplateDrift]) -> str:

@@ -85,7 +85,8 @@ class PromptDrift(NamedTuple):
 
     ``gained`` lists those that raised before and give a prompt now: no run that went well is touched by them, so they
     are in ``names`` only where the two sides are peers (versions of transformers). ``first`` is the first difference;
-    ``causes`` maps each reason (see ``Difference.reasons``) to the names it made differ. ``ids_skipped`` says why ids were not compared, None where they were (or must be the same).
+    ``causes`` maps each reason (see ``Difference.reasons``) to the names it made differ. ``ids_skipped`` says why ids
+    were not compared, None where they were (or must be the same).
     """
 
     conversations: int

@@ -64,12 +64,15 @@ def _beyond(findings: list[Finding], keys: Sequence[_Key], known: Sequence[_Key]
 def losses(before: TemplateReport, after: TemplateReport) -> Iterator[str]:
     """Every property that held and no longer does, in a sentence each, the gravest first."""
     one, other = before.verdict, after.verdict
+    broken = [
+        f"appending a {'tool result' if kind == 'tool' else f'{kind} message'} no longer keeps the prefix"
+        for kind in one.appended
+        if one.appended[kind] == "stable" and other.appended.get(kind) != "stable"
+    ]
     if _worse(one.tito, other.tito):
-        yield f"the verdict was {one.tito} and is {other.tito}"
-    for kind in one.appended:
-        if one.appended[kind] == "stable" and other.appended.get(kind) != "stable":
-            what = "tool result" if kind == "tool" else f"{kind} message"
-            yield f"appending a {what} no longer keeps the prefix"
+        why = f": {broken.pop(0)}" if broken else ""
+        yield f"the verdict was {one.tito} and is {other.tito}{why}"
+    yield from broken
     for name, sentence in _WORDS.items():
         if before.capabilities.get(name) and not after.capabilities.get(name):
             yield f"no longer so: {sentence}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from template_lint.facts.prefix import common_prefix_length
 from template_lint.lock.drift.model import ProbeDifference, TokenizerChange, TokenizerDrift
 from template_lint.lock.drift.probes import PROBES
 from template_lint.lock.drift.prompts import token_difference
@@ -19,6 +21,8 @@ MOST_EXAMPLES = 5
 _MOST_TOUCHED = 20
 _MOST_TOKEN_CHARACTERS = 400
 
+_AROUND = 20
+_CHILDREN = ("normalizers", "pretokenizers", "processors", "decoders")
 _FLAGS = ("normalized", "lstrip", "rstrip", "single_word")
 _PARTS = {
     "normalizer": "text is normalised in another way before it is split",
@@ -106,32 +110,50 @@ def added_changes(before: Tokenization, after: Tokenization) -> Iterator[Tokeniz
 
 
 def pipeline_changes(before: Tokenization, after: Tokenization) -> Iterator[TokenizerChange]:
-    """Normaliser, pre-tokenizer, post-processor and decoder, each as a whole."""
+    """Normaliser, pre-tokenizer, post-processor and decoder: another chain of steps, or another setting of a step."""
     one, other = before.pipeline(), after.pipeline()
     for part, meaning in _PARTS.items():
-        if one[part] != other[part]:
-            example = {"before": summary(one[part]), "after": summary(other[part])}
-            name = part.replace("_", "-")
-            sentence = f"the {name} changed from {example['before']} to {example['after']}"
-            yield TokenizerChange(name, sentence, 1, (example,), meaning)
+        if one[part] == other[part]:
+            continue
+        name = part.replace("_", "-")
+        chains = chain(one[part]), chain(other[part])
+        if chains[0] != chains[1]:
+            sentence = f"the {name} was {chains[0]} and is {chains[1]}"
+            yield TokenizerChange(name, sentence, 1, ({"before": chains[0], "after": chains[1]},), meaning)
+            continue
+        leaves = list(leaf_differences(one[part], other[part]))
+        path, was, now = leaves[0]
+        more = f", and {len(leaves) - 1} more settings" if len(leaves) > 1 else ""
+        sentence = f"the {name} has another {path}: {was} became {now}{more}"
+        examples = tuple({"setting": path, "before": was, "after": now} for path, was, now in leaves[:MOST_EXAMPLES])
+        yield TokenizerChange(name, sentence, len(leaves), examples, meaning)
 
 
-def summary(part: Mapping[str, Any] | None) -> str:
-    """A step of the pipeline in a few words: ``Sequence(NFC, Replace)``."""
+def chain(part: Mapping[str, Any] | None) -> str:
+    """The steps of a part of the pipeline by name: ``Sequence(Split, ByteLevel)``."""
     if part is None:
         return "none"
-    children = next(
-        (part[key] for key in ("normalizers", "pretokenizers", "processors", "decoders") if key in part), None
-    )
-    if children is not None:
-        return f"{part['type']}({', '.join(summary(child) for child in children)})"
-    options = ", ".join(f"{key}={_brief(value)}" for key, value in part.items() if key != "type")
-    return f"{part['type']}({options})" if options else str(part["type"])
+    children = next((part[key] for key in _CHILDREN if key in part), None)
+    return str(part["type"]) if children is None else f"{part['type']}({', '.join(map(chain, children))})"
 
 
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def leaf_differences(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
+    """The settings that differ between two pieces of JSON: their path, and both values around where they part."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in dict.fromkeys([*one, *other]):
+            yield from leaf_differences(one.get(key), other.get(key), f"{path}.{key}" if path else key)
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for index, (a, b) in enumerate(zip(one, other, strict=True)):
+            yield from leaf_differences(a, b, f"{path}.{index}")
+    elif one != other:
+        was, now = (json.dumps(value, ensure_ascii=False) for value in (one, other))
+        at = max(0, common_prefix_length(was, now) - _AROUND)
+        yield path, _window(was, at), _window(now, at)
+
+
+def _window(text: str, start: int) -> str:
+    end = start + 3 * _AROUND
+    return ("..." if start else "") + text[start:end] + ("..." if len(text) > end else "")
 
 
 def _touched(before: Tokenization, after: Tokenization) -> Iterator[ProbeDifference]:

@@ -112,7 +112,7 @@ def _source(template: TemplateDrift, drift: Drift, canvas: Canvas) -> Iterator[s
 
 
 def _difference(first: Difference, template: TemplateDrift, drift: Drift, canvas: Canvas) -> Iterator[str]:
-    where = f"{visible(first.conversation)}, after {first.messages} messages"
+    where = f"{visible(first.conversation)}, after {first.messages} message{'' if first.messages == 1 else 's'}"
     yield canvas.paint(f"{title(template, drift)}first difference: {where}", "bold")
     words = drift.before.word, drift.after.word
     if first.kind == "error":
@@ -147,7 +147,7 @@ def _tokens(token: TokenDifference | None) -> dict[str, object]:
 
 
 def _findings(template: TemplateDrift, canvas: Canvas) -> Iterator[str]:
-    if template.before_verdict != template.after_verdict:
+    if template.before_verdict != template.after_verdict and not template.losses and not template.gains:
         yield from canvas.hang("  verdict: ", f"{template.before_verdict} -> {template.after_verdict}")
     for loss in template.losses:
         yield from canvas.hang("  lost: ", visible(loss), style="red", rest="    ")
