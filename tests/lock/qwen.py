@@ -16,7 +16,7 @@ from template_lint.lock.observing import observe
 from template_lint.lock.writing import dumps
 from template_lint.rendering.profiles import parse_profile
 from template_lint.scenarios.catalogue import catalogue_version
-from template_lint.target import Target
+from template_lint.target import Target, TargetKind
 from tests.hubserver import HubServer
 from tests.inputs import corpus_dir, tokenizer_dir
 
@@ -94,17 +94,17 @@ def without_call_tokens(pinned: Mapping[str, str]) -> dict[str, str]:
 
 def write_lock(path: Path, hub: HubServer, home: Path, revision: str = "main") -> None:
     """Pin what ``revision`` is now, by the code of the lock, in a process that asks this Hub."""
-    script = (
-        "from tests.lock.qwen import *\n"
-        f"Path({str(path)!r}).write_text(locked(Target({REPO!r}, TargetKind.HUB, repo={REPO!r}, "
-        f"revision={revision!r})), encoding='utf-8')"
+    script = f"import sys; from tests.lock import qwen; sys.stdout.write(qwen.lock_text({revision!r}))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment(hub, home), cwd=ROOT, capture_output=True, text=True
     )
-    done = subprocess.run([sys.executable, "-c", script], env=environment(hub, home), cwd=ROOT, capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
+    assert done.returncode == 0, done.stderr
+    path.write_text(done.stdout, encoding="utf-8")
 
 
-def locked(target: Target) -> str:
-    """The text of a lock that pins one target."""
+def lock_text(revision: str) -> str:
+    """The text of a lock that pins a revision of the repository."""
+    target = Target(f"{REPO}@{revision}", TargetKind.HUB, repo=REPO, revision=revision)
     [observation] = observe([target], parse_profile("5.24"), rules=(), processes=1)
     return dumps(Lock(transformers="5.24", scenarios=catalogue_version(), entries=(entry_of(observation),)))
 
