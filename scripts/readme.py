@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from scripts.rule_pages import TRANSFORMERS, fenced, printed, rule_table
+from scripts.rule_pages import TRANSFORMERS, printed, rule_table
 from template_lint import check
+from template_lint.report.layout.markdown_text import fenced
 
 EXAMPLE = "examples/broken.jinja"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import io
-import re
 import textwrap
 from collections.abc import Iterator
 from difflib import unified_diff
@@ -17,6 +16,7 @@ from difflib import unified_diff
 from template_lint.cli.explain import example_files, lint_examples
 from template_lint.model import Report
 from template_lint.report.layout.canvas import Canvas
+from template_lint.report.layout.markdown_text import fenced
 from template_lint.report.text import write
 from template_lint.rules.base import Example, FolderExample, Rule
 from template_lint.rules.page import own_needs, sections, summary
@@ -49,13 +49,6 @@ def printed(report: Report) -> str:
     out = io.StringIO()
     write(report, out, canvas=Canvas(width=WIDTH))
     return out.getvalue()
-
-
-def fenced(text: str, language: str) -> str:
-    """A Markdown code block that no text inside can end."""
-    longest = max((len(ticks) for ticks in re.findall("`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}{language}\n{text.rstrip(chr(10))}\n{fence}"
 
 
 def _rows(rules: list[type[Rule]], link: str) -> list[str]:

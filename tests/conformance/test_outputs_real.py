@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -126,8 +127,35 @@ def test_annotations_of_qwen3(qwen3: tuple[Path, Report]) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["text", "concise", "json", "sarif", "code-scanning", "junit", "github"])
+@pytest.mark.parametrize("name", ["text", "concise", "json", "sarif", "code-scanning", "junit", "github", "markdown"])
 def test_no_output_names_a_folder_of_this_machine(name: str, qwen3: tuple[Path, Report]) -> None:
     document = written(name, qwen3[1])
     assert str(qwen3[0]) not in document
     assert document == written(name, qwen3[1])
+
+
+def test_outputs_for_a_corpus_stay_within_the_limits_of_github(qwen3: tuple[Path, Report]) -> None:
+    """As many templates as the corpus has, each with all that is wrong with Qwen3."""
+    [target] = qwen3[1].targets
+    many = report(*(target._replace(target=f"models/{number}/chat_template.jinja") for number in range(786)))
+    page = written("markdown", many)
+    assert len(page.encode()) < 1 << 20
+    left = (786 - 50) * len(target.templates[0].findings)
+    assert f"**Not told here: {left} findings in 736 more templates.**" in page
+    log = written("code-scanning", many).encode()
+    assert len(gzip.compress(log)) < 10_000_000
+    [run] = json.loads(log)["runs"]
+    prints = [result["partialFingerprints"]["primaryLocationLineHash"] for result in run["results"]]
+    assert len(set(prints)) == len(prints) == 786 * len(target.templates[0].findings)
+    commands = runner_commands(written("github", many))
+    assert [name for name, *_ in commands] == ["error"] * 10 + ["notice"]
+
+
+def test_the_page_on_qwen3_leads_from_the_verdict_to_the_command(qwen3: tuple[Path, Report]) -> None:
+    lines = written("markdown", qwen3[1]).splitlines()
+    assert lines[0] == "## ❌ 2 errors in 1 template"
+    assert "template-lint fix chat_template.jinja" in lines[:16]
+    assert "#### error TL101 tool-prefix, line 40" in lines[:20]
+    assert any(
+        line.startswith("40 | ") and "loop.last or (not loop.last and reasoning_content)" in line for line in lines
+    )

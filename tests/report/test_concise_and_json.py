@@ -30,10 +30,11 @@ def json_text(subject: Report, encoding: str = "utf-8") -> str:
 
 
 def test_formats_are_found_in_the_package() -> None:
-    assert {"concise", "json", "text"} <= set(formats())
+    ours = {"code-scanning", "concise", "github", "json", "junit", "markdown", "sarif", "text"}
+    assert ours <= set(formats())
     assert formats() == sorted(formats())
     assert writer("json") is json_format.write
-    with pytest.raises(UsageError, match=r"Choose one of: .*json, .*text"):
+    with pytest.raises(UsageError, match=r"Choose one of: code-scanning, .*json, .*text"):
         writer("xml")
 
 

@@ -47,11 +47,11 @@ def excerpt(
     blame = " " * carets[0] + canvas.paint("^" * (carets[1] - carets[0]), "bold red")
     if place.end_line > place.line:
         note = f"to line {place.end_line}" + (f"; {note}" if note else "")
-    fits = carets[1] + 1 + width(note) <= room
+    fits = not note or carets[1] + 1 + width(note) <= room
     return [
         *context(range(first, place.line)),
         numbered(place.line, window),
-        numbered(None, f"{blame} {note}" if fits else blame),
+        numbered(None, f"{blame} {note}".rstrip() if fits else blame),
         *([] if fits else canvas.hang(f"{indent}{'':>{gutter}}   ", note)),
         *context(range(place.line + 1, last + 1)),
     ]
