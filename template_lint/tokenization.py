@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from template_lint.errors import CannotCheckError, TemplateLintError
 from template_lint.snapshot.model import Snapshot, TokenizerFiles
@@ -21,8 +21,24 @@ if TYPE_CHECKING:
 
 NEWEST_PROFILE = (5, 24)
 
+_OWN_BOS = frozenset({"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "CohereTokenizer"})
 _CACHE_SIZE = 4
 _cache: dict[tuple[object, ...], Tokenization] = {}
+
+
+class Habits(NamedTuple):
+    """What transformers does with a tokenizer beyond text <-> ids.
+
+    ``bos_id``: the id of its BOS token, None without one. ``adds_bos``: ``tokenizer(text)`` puts it first.
+    ``cleans_up``: decode() removes spaces before punctuation. ``rows``: ids of the model's output layer, None where
+    config.json does not say. ``has_stop_ids``: the model's own stop ids are known.
+    """
+
+    bos_id: int | None = None
+    adds_bos: bool = False
+    cleans_up: bool = False
+    rows: int | None = None
+    has_stop_ids: bool = False
 
 
 class Tokenization:
@@ -30,10 +46,10 @@ class Tokenization:
 
     ``special_ids``: ids of tokens that decode(skip_special_tokens=True) leaves out. ``added_ids``: ids of tokens that
     are cut out of a text before the model of the tokenizer sees it, special or not. ``eos_ids``: ids at which
-    generation stops, the tokenizer's own eos token first.
+    generation stops, the tokenizer's own eos token first. ``habits``: what the files around the tokenizer say.
     """
 
-    def __init__(self, tokenizer: Tokenizer, *, eos_ids: tuple[int, ...] = ()) -> None:
+    def __init__(self, tokenizer: Tokenizer, *, eos_ids: tuple[int, ...] = (), habits: Habits = Habits()) -> None:  # noqa: B008  (immutable)
         """Take over ``tokenizer``: its truncation and padding are switched off."""
         tokenizer.no_truncation()
         tokenizer.no_padding()
@@ -43,6 +59,7 @@ class Tokenization:
         self.special_ids: frozenset[int] = frozenset(token_id for token_id, token in added.items() if token.special)
         self.added_ids: frozenset[int] = frozenset(added)
         self.eos_ids = eos_ids
+        self.habits = habits
 
     def encode(self, text: str) -> list[int]:
         """Text -> token ids."""
@@ -138,6 +155,7 @@ def load_tokenization(snapshot: Snapshot, *, profile_version: tuple[int, int] = 
         repr(files.config),
         repr(declared),
         snapshot.stop_ids,
+        repr(snapshot.model_config),
     )
     if key not in _cache:
         while len(_cache) >= _CACHE_SIZE:
@@ -184,7 +202,30 @@ def _build(
     eos = declared.named.get("eos_token")
     eos_id = tokenizer.token_to_id(token_text(eos)) if eos is not None else None
     own = () if eos_id is None else (eos_id,)
-    return Tokenization(tokenizer, eos_ids=tuple(dict.fromkeys((*own, *snapshot.stop_ids))))
+    eos_ids = tuple(dict.fromkeys((*own, *snapshot.stop_ids)))
+    return Tokenization(tokenizer, eos_ids=eos_ids, habits=_habits(tokenizer, snapshot, declared, profile_version))
+
+
+def _habits(
+    tokenizer: Tokenizer, snapshot: Snapshot, declared: DeclaredTokens, profile_version: tuple[int, int]
+) -> Habits:
+    bos = declared.named.get("bos_token")
+    bos_id = tokenizer.token_to_id(token_text(bos)) if bos is not None else None
+    adds_bos = bos_id is not None and tokenizer.encode("a").ids[:1] == [bos_id]
+    old = profile_version < (5, 0)
+    if old and bos_id is not None and tokenizer_class(snapshot, profile_version) in _OWN_BOS:
+        # These replace the post-processor of tokenizer.json.
+        adds_bos = snapshot.config.get("add_bos_token", True) is True
+    nested = snapshot.model_config.get("text_config")
+    configs = [snapshot.model_config, *([nested] if isinstance(nested, Mapping) else [])]
+    rows = [config["vocab_size"] for config in configs if type(config.get("vocab_size")) is int]
+    return Habits(
+        bos_id=bos_id,
+        adds_bos=adds_bos,
+        cleans_up=old and bool(snapshot.config.get("clean_up_tokenization_spaces", False)),
+        rows=rows[-1] if rows else None,
+        has_stop_ids=bool(snapshot.stop_ids),
+    )
 
 
 def _use_llama_pipeline(tokenizer: Tokenizer, config: Mapping[str, Any]) -> None:

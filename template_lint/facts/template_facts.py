@@ -349,9 +349,11 @@ class TemplateFacts:
         """Where the template prints the character at ``offset`` of this render, or None past its end."""
         return self._printing_place(self.scenario_context(scenario, count, generation_prompt), offset)
 
-    def place_in(self, messages: Sequence[Any], offset: int, *, generation_prompt: bool = False) -> Place | None:
-        """Where the template prints the character at ``offset`` of any conversation without tools."""
-        return self._printing_place(self.context(messages, None, {}, generation_prompt), offset)
+    def place_in(
+        self, messages: Sequence[Any], offset: int, *, generation_prompt: bool = False, tools: Any = None
+    ) -> Place | None:
+        """Where the template prints the character at ``offset`` of any conversation."""
+        return self._printing_place(self.context(messages, tools, {}, generation_prompt), offset)
 
     def line_printing(
         self,

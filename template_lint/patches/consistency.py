@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from template_lint.facts.delta import delta_differences
+from template_lint.facts.mode import holds_in_its_mode
 from template_lint.facts.prefix import Appended, Question, common_prefix_length
-from template_lint.patches.pair import Counterexample, NotApplicable, Pair, excerpt, holds_in_its_mode
+from template_lint.patches.pair import Counterexample, NotApplicable, Pair, excerpt
 
 
 def prefix_of(appended: Appended) -> Callable[[Pair], Iterator[Counterexample | None]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.delta import delta_differences
+from template_lint.facts.mode import holds_in_its_mode
 from template_lint.facts.prefix import Appended, Question, common_prefix_length, wants_generation_prompt
-from template_lint.rendering.messages import REASONING_FIELDS
 from template_lint.scenarios.model import Scenario
 
 _BEFORE, _AFTER = 40, 60
@@ -204,17 +204,3 @@ def rest_after(earlier: str | None, later: str | None) -> str | None:
     if earlier is None or later is None or not later.startswith(earlier):
         return None
     return later[len(earlier) :]
-
-
-def holds_in_its_mode(facts: TemplateFacts, question: Question) -> bool:
-    """Whether an ASSISTANT question holds for the same reply with its reasoning taken away, or with some.
-
-    A generation prompt that opens a thinking block is meant for replies that think, one that closes it for the others.
-    """
-    scenario = question.scenario
-    *history, reply = scenario.messages[: question.later]
-    plain = {key: value for key, value in reply.items() if key not in REASONING_FIELDS}
-    other: Mapping[str, Any] = plain if plain != reply else {**reply, "reasoning_content": "Let me see."}
-    finished = facts.render([*history, other], tools=scenario.tools, kwargs=scenario.kwargs).text
-    prompt = question.earlier_outcome.text
-    return finished is not None and prompt is not None and finished.startswith(prompt)

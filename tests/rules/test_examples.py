@@ -37,6 +37,8 @@ PLACELESS = {
     "TL203/bad_system_only.jinja",
     "TL203/bad_unless_system.jinja",
     "TL211/bad.jinja",
+    "TL310/bad",
+    "TL401/bad.jinja",
     "TL508/bad_growth.jinja",
     "TL508/bad_output.jinja",
 }

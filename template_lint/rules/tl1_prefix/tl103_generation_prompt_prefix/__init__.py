@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
+from template_lint.facts.mode import holds_in_its_mode
 from template_lint.facts.prefix import Appended, Question
 from template_lint.facts.template_facts import Divergence
 from template_lint.model import Finding, Severity
-from template_lint.rendering.messages import REASONING_FIELDS
 from template_lint.rules.base import Rule
 from template_lint.rules.divergence import prefix_findings
 from template_lint.rules.tokens import token_findings
@@ -43,7 +43,7 @@ class GenerationPromptPrefix(Rule):
             Appended.ASSISTANT,
             what=lambda divergence: _sentence(facts, divergence),
             remedy="Begin a finished turn with exactly the text of the generation prompt, thinking block included.",
-            counts=lambda question: not _holds_in_its_mode(facts, question),
+            counts=lambda question: not holds_in_its_mode(facts, question),
         )
         if facts.tokenization is not None:
             yield from token_findings(
@@ -61,20 +61,6 @@ def _sentence(facts: TemplateFacts, divergence: Divergence) -> str:
     if history is not None and divergence.offset < len(history):
         return "appending the reply rewrites the prompt it answers"
     return "the generation prompt is not how the finished turn begins"
-
-
-def _holds_in_its_mode(facts: TemplateFacts, question: Question) -> bool:
-    """Whether the question holds for the same reply with its reasoning taken away, or with some.
-
-    A generation prompt that opens a thinking block is meant for replies that think, one that closes it for the others.
-    """
-    scenario = question.scenario
-    *history, reply = scenario.messages[: question.later]
-    plain = {key: value for key, value in reply.items() if key not in REASONING_FIELDS}
-    other = plain if plain != reply else {**reply, "reasoning_content": "Let me see."}
-    finished = facts.render([*history, other], tools=scenario.tools, kwargs=scenario.kwargs)
-    assert question.earlier_outcome.text is not None
-    return finished.text is not None and finished.text.startswith(question.earlier_outcome.text)
 
 
 def _border_questions(facts: TemplateFacts) -> Iterator[Question]:

@@ -1,0 +1,65 @@
+"""What the rules about masks share: which turns they judge, and one finding per kind of mistake."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from template_lint.facts import TemplateFacts
+from template_lint.facts.masks import MarkedTurn, displaced_tags, marked_turns
+from template_lint.model import Finding, Severity
+from template_lint.rules.base import Rule, Skip
+from template_lint.rules.wording import plural, shorten
+
+
+class Wrong(NamedTuple):
+    """A mistake in one turn: ``message`` with ``{text}`` for the ``[start, end)`` it is about, in ``turn.text``."""
+
+    turn: MarkedTurn
+    message: str
+    start: int
+    end: int
+    severity: Severity = Severity.ERROR
+
+    @property
+    def text(self) -> str:
+        """The text that is marked and should not be, or the other way round."""
+        return self.turn.text[self.start : self.end]
+
+
+def judged(facts: TemplateFacts) -> list[MarkedTurn]:
+    """The turns to judge. None where tags are displaced: that is TL404's to report."""
+    if not facts.static.has_generation_tag:
+        raise Skip("no {% generation %} in the template (TL401)")
+    turns = marked_turns(facts)
+    if not turns:
+        raise Skip("no finished reply can be judged: none renders, or each rewrites what came before")
+    return [] if displaced_tags(facts) else turns
+
+
+def mask_findings(rule: Rule, facts: TemplateFacts, found: list[Wrong], remedy: str) -> list[Finding]:
+    """One finding per message (``{text}`` not filled in): the first mistake, and in how many turns it is made."""
+    groups: dict[str, list[Wrong]] = {}
+    for wrong in found:
+        groups.setdefault(wrong.message, []).append(wrong)
+    return [_finding(rule, facts, group, remedy) for group in groups.values()]
+
+
+def _finding(rule: Rule, facts: TemplateFacts, group: list[Wrong], remedy: str) -> Finding:
+    first = group[0]
+    turn = first.turn
+    names = list(dict.fromkeys(wrong.turn.scenario.name for wrong in group))
+    message = first.message.format(text=shorten(first.text))
+    evidence: dict[str, Any] = {
+        "expected": turn.text[turn.start : turn.stop],
+        "marked": [turn.text[a:b] for a, b in turn.marked],
+        "scenarios": names,
+    }
+    return rule.finding(
+        facts,
+        f"{message} ({len(group)} of {plural(len(marked_turns(facts)), 'turn')})",
+        remedy=remedy,
+        place=facts.printed_at(turn.scenario, turn.length, False, first.start) if first.start else None,
+        scenario=names[0],
+        evidence=evidence,
+        severity=first.severity,
+    )

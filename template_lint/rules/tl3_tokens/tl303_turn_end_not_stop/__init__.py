@@ -1,0 +1,114 @@
+"""TL303: generation does not stop where the assistant's turn ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from template_lint.facts import TemplateFacts
+from template_lint.facts.marks import MARK, ending_of, is_piped
+from template_lint.facts.turn import ASK, REPLY, plain_turn
+from template_lint.model import Finding, Place, Severity
+from template_lint.rules.base import Rule, Skip
+from template_lint.rules.wording import shorten
+
+_CALL = "one-call"
+
+
+class _End(NamedTuple):
+    """What follows the model's own words in a turn: text, ids, where it is printed."""
+
+    what: str
+    text: str
+    ids: list[int]
+    place: Place | None
+
+
+class TurnEndNotStop(Rule):
+    """Generation does not stop where the assistant's turn ends.
+
+    What: what a finished reply, and a finished call, end with must have a stop id in it: eos_token of the tokenizer or
+    eos_token_id of generation_config.json (config.json, where that is missing).
+
+    Why it matters: the model writes its end of turn and goes on, with the user's next turn of its own invention.
+
+    How to fix: list the id in eos_token_id of generation_config.json.
+    """
+
+    code = "TL303"
+    name = "turn-end-not-stop"
+    severity = Severity.WARNING
+    needs = ("template", "syntax", "tokenizer")
+
+    def check(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Ask for the reply; where it stops, ask for the call."""
+        assert facts.tokenization is not None
+        stops = facts.tokenization.eos_ids
+        if not stops:
+            raise Skip("neither the tokenizer nor generation_config.json names a stop id")
+        reply, call = _reply_end(facts), _call_end(facts)
+        if reply is None and call is None:
+            raise Skip("no finished reply that something ends (TL304)")
+        for end in (reply, call):
+            if end is not None and not set(end.ids) & set(stops) and not _is_spelled(facts, end):
+                yield self._finding(facts, end)
+                return
+
+    def _finding(self, facts: TemplateFacts, end: _End) -> Finding:
+        assert facts.tokenization is not None
+        stops = {token_id: facts.token_text(token_id) for token_id in facts.tokenization.eos_ids}
+        shown = ", ".join(f"{text} ({token_id})" for token_id, text in stops.items())
+        known = (
+            "" if facts.tokenization.habits.has_stop_ids else " by its tokenizer; generation_config.json is not here"
+        )
+        return self.finding(
+            facts,
+            f"{end.what} ends with {shorten(end.text.strip())}, and generation stops at {shown}{known}",
+            remedy="List the id of the end of turn in eos_token_id of generation_config.json.",
+            place=end.place,
+            evidence={"end": end.text, "end_ids": end.ids, "stop_ids": list(stops)},
+        )
+
+
+def _is_spelled(facts: TemplateFacts, end: _End) -> bool:
+    """Whether no mark of the end is a token at all, which is TL302's to report."""
+    assert facts.tokenization is not None
+    marks = [mark for mark in ending_of(end.text).marks if is_piped(mark)]
+    return bool(marks) and all(facts.tokenization.token_id(mark) is None for mark in marks)
+
+
+def _reply_end(facts: TemplateFacts) -> _End | None:
+    turn = plain_turn(facts)
+    if turn is None or not turn.last.marks:
+        return None
+    text = turn.text[turn.reply_end :]
+    ids = _ids_from(facts, turn.text, turn.reply_end)
+    at = turn.reply_end + len(text) - len(text.lstrip())
+    return _End("a reply", turn.last.body, ids, facts.place_in([ASK, REPLY], at))
+
+
+def _call_end(facts: TemplateFacts) -> _End | None:
+    """The end of a turn with a call: what follows the last argument, where the call is in the prompt at all."""
+    scenario = next((s for s in facts.scenarios if s.name == _CALL), None)
+    if scenario is None or not facts.tool_rules_apply or not facts.tool_probe.arguments:
+        return None
+    text = facts.render_scenario(scenario, 2, False).text
+    reply = plain_turn(facts)
+    if text is None or reply is None or not reply.last.marks:
+        return None
+    at = max(text.rfind(word) + len(word) for word in ("Vlissingen", "lookup_tide"))
+    end = text[at:]
+    if not end.strip():
+        return None
+    marks = [match.start() for match in MARK.finditer(end)]
+    at += next((start for start in marks if not ending_of(end[start:]).rest), 0)
+    return _End(
+        "a call", text[at:], _ids_from(facts, text, at), facts.printed_at(scenario, 2, False, len(text.rstrip()) - 1)
+    )
+
+
+def _ids_from(facts: TemplateFacts, text: str, start: int) -> list[int]:
+    """The ids of the tokens that begin at or after a code point."""
+    assert facts.tokenization is not None
+    ids, offsets = facts.tokenization.encode_with_offsets(text)
+    return [token_id for token_id, (begin, _) in zip(ids, offsets, strict=True) if begin >= start]

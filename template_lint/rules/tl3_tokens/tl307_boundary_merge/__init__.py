@@ -1,0 +1,57 @@
+"""TL307: one token holds the end of what the model wrote and the beginning of what the tool wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from template_lint.facts import TemplateFacts
+from template_lint.facts.prefix import Appended
+from template_lint.model import Finding, Severity
+from template_lint.rules.base import Rule, Skip
+
+
+class BoundaryMerge(Rule):
+    """One token holds the end of what the model wrote and the beginning of what was appended.
+
+    What: a conversation with a tool result is encoded as a whole. No token may begin in the assistant's turn and end in
+    the tool's. Prefixes that fail in ids are TL102.
+
+    Why it matters: no mask is right for such a token, and the model never sampled it: what it sampled ends at the
+    border.
+
+    How to fix: end the assistant's turn with a special token. Never encode a conversation as a whole: append ids.
+    """
+
+    code = "TL307"
+    name = "boundary-merge"
+    severity = Severity.WARNING
+    needs = ("template", "syntax", "tools", "tokenizer")
+
+    def check(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Look for a token that straddles the border, in questions whose text and ids hold."""
+        assert facts.tokenization is not None
+        questions = [q for q in facts.answered(Appended.TOOL) if q.holds and not q.scenario.own]
+        if not questions:
+            raise Skip("no tool result can be appended in text (TL101, TL202)")
+        seen: dict[int, list[str]] = {}
+        first = None
+        for question in questions:
+            earlier, later = question.earlier_outcome.text or "", question.later_outcome.text or ""
+            border = len(earlier.rstrip())
+            ids, offsets = facts.tokenization.encode_with_offsets(later)
+            straddling = [i for i, (a, b) in zip(ids, offsets, strict=True) if a < border < b]
+            if straddling and facts.token_divergence(question) is None:
+                seen.setdefault(straddling[0], []).append(question.scenario.name)
+                first = first or (question, border, later[border - 20 : border + 20])
+        for token_id, names in seen.items():
+            assert first is not None
+            question, border, excerpt = first
+            yield self.finding(
+                facts,
+                f"token {facts.token_text(token_id)!r} ({token_id}) holds the end of the assistant's turn and the "
+                "beginning of what follows",
+                remedy="End the assistant's turn with a special token; never encode a conversation as a whole.",
+                place=facts.printed_at(question.scenario, question.later, True, border - 1),
+                scenario=names[0],
+                evidence={"token_id": token_id, "excerpt": excerpt, "scenarios": names},
+            )

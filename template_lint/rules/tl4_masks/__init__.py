@@ -1,0 +1,1 @@
+"""Rules about loss masks: what ``{% generation %}`` marks."""

@@ -1,0 +1,44 @@
+"""TL402: what is marked does not begin where the model begins to write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from template_lint.facts import TemplateFacts
+from template_lint.model import Finding, Severity
+from template_lint.rules.base import Rule
+from template_lint.rules.masks import Wrong, judged, mask_findings
+from template_lint.rules.wording import word_start
+
+
+class MaskStart(Rule):
+    """What ``{% generation %}`` marks does not begin where the model begins to write.
+
+    What: the generation prompt and the finished turn are rendered. The first marked character must be the first that
+    the generation prompt does not have. Where a reply is not of the mode that the generation prompt asks for, it must
+    lie behind the history.
+
+    Why it matters: with the header inside, the loss counts tokens that the prompt gives; with the beginning outside,
+    the first tokens that the model samples are never trained.
+
+    How to fix: move ``{% generation %}`` right behind what ``add_generation_prompt`` prints, thinking block included.
+    """
+
+    code = "TL402"
+    name = "mask-start"
+    severity = Severity.ERROR
+
+    def check(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Compare both offsets in every turn that has a mark."""
+        found = []
+        for turn in judged(facts):
+            if turn.marked and not turn.starts_right:
+                begin = turn.marked[0][0]
+                end = turn.start if turn.exact else max(begin + 1, word_start(turn.text, turn.start))
+                if begin < turn.start:
+                    wrong = Wrong(turn, "{text}, which the generation prompt prints, is marked", begin, end)
+                else:
+                    wrong = Wrong(turn, "{text}, with which the model begins, is not marked", turn.start, begin)
+                found.append(wrong)
+        remedy = "Put {% generation %} right behind what add_generation_prompt prints."
+        yield from mask_findings(self, facts, found, remedy)
