@@ -15,7 +15,7 @@ import signal
 import struct
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class _Worker:
 
 def run_jobs(
     function: Function,
-    payloads: Sequence[Any],
+    payloads: Iterable[Any],
     *,
     jobs: int,
     initializer: Function,
@@ -118,11 +118,12 @@ def run_jobs(
 ) -> Iterator[tuple[int, Any]]:
     """Run ``function`` on every payload in at most ``jobs`` processes; yield (index, result) as they come.
 
-    The result is Died where the worker died and Failed where the function raised. ``initializer`` runs once in each
-    worker. ``started`` is called once, when the first jobs are under way and there is nothing to do but wait. Leaving
-    the iterator early ends the workers.
+    The result is Died where the worker died and Failed where the function raised. Payloads are taken one by one, when a
+    worker is free for the next: they may come from a stream. ``initializer`` runs once in each worker. ``started`` is
+    called once, when the first jobs are under way and there is nothing to do but wait. Leaving the iterator early ends
+    the workers.
     """
-    queue = list(enumerate(payloads))[::-1]
+    queue = _Queue(payloads)
     busy: dict[_Worker, int] = {}
     selector = selectors.DefaultSelector()
 
@@ -137,7 +138,7 @@ def run_jobs(
         give(worker)
 
     try:
-        for _ in range(min(jobs, len(queue))):
+        while queue and len(busy) < jobs:
             hire()
         started()
         while busy:
@@ -166,6 +167,23 @@ def run_jobs(
         for worker in busy:
             worker.kill()
         selector.close()
+
+
+class _Queue:
+    """Payloads with their indices; looks one ahead, to know whether there is another."""
+
+    def __init__(self, payloads: Iterable[Any]) -> None:
+        self._rest = enumerate(payloads)
+        self._next = next(self._rest, None)
+
+    def __bool__(self) -> bool:
+        return self._next is not None
+
+    def pop(self) -> tuple[int, Any]:
+        """The next (index, payload); there must be one."""
+        found, self._next = self._next, next(self._rest, None)
+        assert found is not None
+        return found
 
 
 _reserve: list[_Worker] = []

@@ -75,7 +75,7 @@ def measure(tokenization: Tokenization, ids: Sequence[int], mask: Sequence[int])
     """
     own_ids, own_mask = list(ids), [1 if sampled else 0 for sampled in mask]
     text = tokenization.decode(own_ids)
-    return _compare(tokenization, own_ids, own_mask, text, tokenization.encode(text))
+    return compare(tokenization, own_ids, own_mask, text, tokenization.encode(text))
 
 
 def measure_many(tokenization: Tokenization, buffers: Iterable[Buffer]) -> list[Drift]:
@@ -84,12 +84,13 @@ def measure_many(tokenization: Tokenization, buffers: Iterable[Buffer]) -> list[
     texts = tokenization.decode_batch([buffer.ids for buffer in chosen])
     encoded = tokenization.encode_batch(texts)
     return [
-        _compare(tokenization, buffer.ids, buffer.mask, text, reencoded)
+        compare(tokenization, buffer.ids, buffer.mask, text, reencoded)
         for buffer, text, reencoded in zip(chosen, texts, encoded, strict=True)
     ]
 
 
-def _compare(tokenization: Tokenization, ids: list[int], mask: Sequence[int], text: str, reencoded: list[int]) -> Drift:
+def compare(tokenization: Tokenization, ids: list[int], mask: Sequence[int], text: str, reencoded: list[int]) -> Drift:
+    """As measure(), for who has decoded (``text``) and encoded (``reencoded``) already."""
     if len(mask) != len(ids):
         raise BufferInvariantError(f"{len(ids)} token ids came with {len(mask)} mask values: give one each.")
     if reencoded == ids:

@@ -1,0 +1,146 @@
+"""What every row is audited with: the tokenizer, the template, and what follows from both. Built once per process.
+
+``AuditOptions`` is small and can be pickled; ``auditor_for`` turns it into an ``Auditor`` and remembers the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from template_lint.audit.fields import FieldMap
+from template_lint.audit.headers import Headers, headers_of
+from template_lint.errors import CannotCheckError
+from template_lint.rendering.api import outcome_of
+from template_lint.rendering.limits import Limits
+from template_lint.rendering.profiles import Profile, resolve_profile
+from template_lint.rendering.template import ChatTemplate, Outcome
+from template_lint.snapshot.load import load_snapshot
+from template_lint.snapshot.model import Snapshot
+from template_lint.snapshot.special_tokens import special_tokens, token_text
+from template_lint.target import parse_target
+from template_lint.tokenization import Tokenization, load_tokenization
+
+if TYPE_CHECKING:
+    from numpy import bool_
+    from numpy.typing import NDArray
+
+
+class AuditOptions(NamedTuple):
+    """Everything that can change the result for a row, but the row.
+
+    ``target`` names the model whose tokenizer and template were used. ``stop_ids`` are ids at which turns end besides
+    those that the target declares. ``kwargs`` go to the template where a row has none of its own. ``render``: whether
+    prompts are rendered and compared.
+    """
+
+    target: str
+    fields: FieldMap
+    transformers: str | None = None
+    offline: bool = False
+    stop_ids: tuple[int, ...] = ()
+    kwargs: Mapping[str, Any] = {}
+    render: bool = True
+
+
+class Auditor:
+    """The target's tokenizer and template, and tables by token id.
+
+    ``known[id]`` says whether a token has this id; its length is the number of rows the model's embedding has, or more.
+    ``stops[id]``: whether a turn may end with it. ``bos_id`` and ``bos_count``: how often BOS must occur in a buffer;
+    None where that cannot be told. ``headers`` is None where turns cannot be told apart by special tokens.
+    """
+
+    def __init__(self, options: AuditOptions) -> None:
+        """Raises UsageError, CannotCheckError (no tokenizer, unreachable ...)."""
+        import numpy as np
+
+        self.options = options
+        self.profile = resolve_profile(options.transformers)
+        self.snapshot = _snapshot(options, self.profile)
+        self.tokenization: Tokenization = load_tokenization(self.snapshot, profile_version=self.profile.version)
+        self.variables = special_tokens(self.snapshot, self.profile.version)
+        ids = np.fromiter(self.tokenization.vocabulary().values(), dtype=np.int64)
+        size = max(int(ids.max(initial=-1)) + 1, _embedding_rows(self.snapshot))
+        self.known: NDArray[bool_] = np.zeros(size, dtype=np.bool_)
+        self.known[ids] = True
+        self.known[list(self.tokenization.added_ids)] = True
+        self.stop_ids = tuple(dict.fromkeys((*self.tokenization.eos_ids, *options.stop_ids)))
+        self.stops: NDArray[bool_] = np.zeros(size, dtype=np.bool_)
+        self.stops[[stop for stop in self.stop_ids if 0 <= stop < size]] = True
+        self._templates = {copy.name: ChatTemplate(copy.source, self.profile) for copy in self.snapshot.templates}
+        self._prompt_ids: dict[str, list[int]] = {}
+        self.headers: Headers | None = headers_of(self.render_text, self.tokenization)
+        self.bos_id, self.bos_count = self._bos()
+
+    @property
+    def has_template(self) -> bool:
+        """Whether there is a template to render prompts with."""
+        return bool(self._templates)
+
+    def render(
+        self,
+        messages: Sequence[Any],
+        *,
+        tools: Sequence[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+        generation_prompt: bool = True,
+    ) -> Outcome:
+        """Render a conversation with the target's own template, within fresh bounds."""
+        template = self._templates.get("tool_use") if tools else None
+        template = template or self._templates.get("default") or next(iter(self._templates.values()), None)
+        if template is None:
+            return Outcome(None, "CannotCheckError", "the target has no template")
+        template.limits = Limits()
+        variables = {**self.variables, **self.options.kwargs, **(kwargs or {})}
+        return outcome_of(template, messages, tools=tools, add_generation_prompt=generation_prompt, variables=variables)
+
+    def render_text(self, messages: Sequence[Any], tools: Sequence[Any] | None, generation_prompt: bool) -> str | None:
+        """The text of a render, None where the template raises."""
+        return self.render(messages, tools=tools, generation_prompt=generation_prompt).text
+
+    def prompt_ids(self, text: str) -> list[int]:
+        """Ids of a rendered prompt. The rollouts of one group share theirs: the last few are remembered."""
+        ids = self._prompt_ids.get(text)
+        if ids is None:
+            if len(self._prompt_ids) >= 64:
+                self._prompt_ids.clear()
+            ids = self._prompt_ids[text] = self.tokenization.encode(text)
+        return ids
+
+    def _bos(self) -> tuple[int | None, int | None]:
+        named = self.variables.get("bos_token")
+        bos_id = self.tokenization.token_id(token_text(named)) if named else None
+        if bos_id is None or (bos_id < len(self.stops) and self.stops[bos_id]):
+            return None, None
+        text = self.render_text([{"role": "user", "content": "x"}], None, True)
+        if text is None:
+            return bos_id, None
+        return bos_id, self.tokenization.encode(text).count(bos_id)
+
+
+def _snapshot(options: AuditOptions, profile: Profile) -> Snapshot:
+    target = parse_target(options.target)
+    snapshot = load_snapshot(target, offline=options.offline, profile_version=profile.version)
+    if snapshot.tokenizer is None:
+        reason = snapshot.tokenizer_missing or "it has no tokenizer"
+        raise CannotCheckError(f"{options.target}: {reason}. Name a target with its tokenizer.", kind="no-tokenizer")
+    return snapshot
+
+
+def _embedding_rows(snapshot: Snapshot) -> int:
+    """``vocab_size`` of config.json, which counts the rows that pad the embedding; 0 where there is none."""
+    config = snapshot.model_config
+    inner = config.get("text_config")
+    size = config.get("vocab_size") or (inner.get("vocab_size") if isinstance(inner, dict) else 0)
+    return size if isinstance(size, int) and 0 < size < 1 << 26 else 0
+
+
+_last: list[tuple[AuditOptions, Auditor]] = []
+
+
+def auditor_for(options: AuditOptions) -> Auditor:
+    """The auditor of these options; the one before is remembered, so that every block of a run has the same."""
+    if not _last or _last[0][0] != options:
+        _last[:] = [(options, Auditor(options))]
+    return _last[0][1]

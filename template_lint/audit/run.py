@@ -1,0 +1,224 @@
+"""The audit of files: sources -> blocks -> one pure function in worker processes -> one merged Summary.
+
+The process that cuts and merges parses no row but the first few, and renders nothing. ``jobs`` workers each hold one
+block; memory does not grow with the files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from template_lint.audit.auditor import AuditOptions, auditor_for
+from template_lint.audit.block import audit_block, json_parser
+from template_lint.audit.fields import FieldMap, choose, no_ids_message
+from template_lint.audit.model import NothingToAuditError, StrictRowError
+from template_lint.audit.sources import Block, Source, blocks, expand
+from template_lint.audit.summary import Summary
+from template_lint.errors import CannotCheckError, TemplateLintError, UsageError
+from template_lint.workers import Died, Failed, run_jobs
+
+Progress = Callable[[int, int, str], None]
+
+_PEEKED_ROWS = 20
+
+
+class Request(NamedTuple):
+    """What the user asked for. ``jobs`` 0: as many as there are processors."""
+
+    inputs: tuple[str, ...]
+    target: str
+    preset: str | None = None
+    fields: Mapping[str, str] = {}
+    transformers: str | None = None
+    offline: bool = False
+    stop_ids: tuple[int, ...] = ()
+    kwargs: Mapping[str, Any] = {}
+    render: bool = True
+    strict: bool = False
+    jobs: int = 0
+
+
+class Audit(NamedTuple):
+    """What came out: the summary, and what it was made with."""
+
+    request: Request
+    sources: list[Source]
+    fields: FieldMap
+    summary: Summary
+
+    @property
+    def files(self) -> list[str]:
+        """The names of the sources; Origin.file indexes them."""
+        return [source.name for source in self.sources]
+
+
+def audit(request: Request, *, progress: Progress | None = None) -> Audit:
+    """Audit everything. ``progress`` is called with (trajectories so far, 0, name of the file).
+
+    Raises UsageError for a wrong request, NothingToAuditError where no trajectory could be read, StrictRowError for a
+    bad row under ``strict``, CannotCheckError for a target without a tokenizer.
+    """
+    sources = expand(request.inputs)
+    stream, first_rows = _peek(sources)
+    fields = choose(first_rows, request.preset, request.fields)
+    if fields is None:
+        raise NothingToAuditError(_no_layout(sources, first_rows))
+    options = AuditOptions(
+        target=request.target,
+        fields=fields,
+        transformers=request.transformers,
+        offline=request.offline,
+        stop_ids=request.stop_ids,
+        kwargs=dict(request.kwargs),
+        render=request.render,
+    )
+    summary = Summary()
+    for part, name in in_order(stream, options, request.jobs or _processors()):
+        summary.merge(part)
+        if request.strict and (summary.bad_rows or summary.unreadable):
+            raise StrictRowError(_first_problem(summary, sources) + " Without --strict the rest goes on.")
+        if progress is not None:
+            progress(summary.trajectories, 0, name)
+    result = Audit(request, sources, fields, summary)
+    if not summary.trajectories:
+        reason = _first_problem(summary, sources) if summary.bad_rows or summary.unreadable else "there are no rows."
+        raise NothingToAuditError(f"nothing to audit in {_names(sources)}: {reason}")
+    return result
+
+
+def in_order(stream: Iterator[Block], options: AuditOptions, jobs: int) -> Iterator[tuple[Summary, str]]:
+    """The summaries of all blocks in the order of the blocks, made in ``jobs`` processes, with the file's name."""
+    sent: dict[int, Block] = {}
+
+    def payloads() -> Iterator[tuple[AuditOptions, Block]]:
+        for index, block in enumerate(stream):
+            sent[index] = block._replace(data=b"")
+            yield options, block
+
+    ready: dict[int, Summary] = {}
+    turn = 0
+    # By name: the workers alone need what they run.
+    work, prepare = "template_lint.audit.run:audit_in_worker", "template_lint.audit.run:prepare_worker"
+    for index, result in run_jobs(work, payloads(), jobs=jobs, initializer=prepare):
+        ready[index] = _summary_of(sent[index], result)
+        while turn in ready:
+            yield ready.pop(turn), sent.pop(turn).source.name
+            turn += 1
+
+
+def _summary_of(block: Block, result: object) -> Summary:
+    if isinstance(result, Summary):
+        return result
+    if isinstance(result, TemplateLintError):
+        raise result
+    if isinstance(result, Failed):
+        where = f"rows of {block.source.name} from {block.first_row} on"
+        raise InternalError(f"{where}: {result.error}\n{result.traceback}")
+    reason = result.reason if isinstance(result, Died) else str(result)
+    lost = Summary()
+    lost.unreadable.append((block.source.number, f"rows from {block.first_row} on were not looked at: {reason}"))
+    return lost
+
+
+class InternalError(TemplateLintError):
+    """The audit raised: our defect, not the data's."""
+
+    kind = "internal"
+
+
+def prepare_worker() -> None:
+    """Processes share the work: the tokenizer must not start threads of its own in each of them."""
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+def audit_in_worker(payload: tuple[AuditOptions, Block]) -> Summary | UsageError | CannotCheckError:
+    """The map step in a worker. What is the user's fault is returned, to be raised where it can be said."""
+    from template_lint.rendering.limits import Limits, arm_process
+
+    options, block = payload
+    try:
+        auditor = auditor_for(options)
+        if not Limits.armed:
+            arm_process()
+        return audit_block(block, auditor)
+    except (UsageError, CannotCheckError) as error:
+        return error
+
+
+def _peek(sources: Sequence[Source]) -> tuple[Iterator[Block], list[Mapping[str, Any]]]:
+    """All blocks, and the first rows that are objects; the blocks read for them are handed on."""
+    stream = chain.from_iterable(blocks(source) for source in sources)
+    taken: list[Block] = []
+    rows: list[Mapping[str, Any]] = []
+    for block in stream:
+        taken.append(block)
+        rows += _first_rows(block)
+        if rows:
+            break
+        taken[-1] = block
+    return chain(taken, stream), rows
+
+
+def _first_rows(block: Block) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = []
+    if block.row_group is not None:
+        from template_lint.audit.parquet import parquet_rows
+
+        assert block.source.path is not None
+        try:
+            for row in parquet_rows(block.source.path, block.row_group):
+                found.append(row)
+                if len(found) == _PEEKED_ROWS:
+                    break
+        except CannotCheckError:
+            pass
+        return found
+    parse = json_parser()
+    start = 0
+    while start < len(block.data) and len(found) < _PEEKED_ROWS:
+        end = block.data.index(b"\n", start)
+        parsed = parse(block.data[start:end]) if end > start else None
+        if isinstance(parsed, Mapping):
+            found.append(parsed)
+        start = end + 1
+    return found
+
+
+def _no_layout(sources: Sequence[Source], rows: Sequence[Mapping[str, Any]]) -> str:
+    if rows:
+        return f"{_names(sources)}: {no_ids_message(rows[0])}"
+    problems = Summary()
+    for source in sources:
+        for block in blocks(source):
+            if block.unreadable is not None:
+                problems.unreadable.append((source.number, block.unreadable))
+            for error in block.errors:
+                problems.add_error(error)
+            if block.data and not problems.bad_rows:
+                return f"nothing to audit in {_names(sources)}: {source.name} holds no JSON objects, one per line."
+    if problems.unreadable or problems.bad_rows:
+        return f"nothing to audit in {_names(sources)}: {_first_problem(problems, sources)}"
+    return f"nothing to audit in {_names(sources)}: there are no rows."
+
+
+def _first_problem(summary: Summary, sources: Sequence[Source]) -> str:
+    if summary.errors:
+        error = summary.errors[0]
+        more = f" ({summary.bad_rows} bad rows in all.)" if summary.bad_rows > 1 else ""
+        return f"{sources[error.origin.file].name}, row {error.origin.row}: {error.message}.{more}".replace("..", ".")
+    file, reason = summary.unreadable[0]
+    return f"{sources[file].name}: {reason}."
+
+
+def _names(sources: Sequence[Source]) -> str:
+    names = [source.name for source in sources]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
