@@ -66,6 +66,7 @@ def diagnose(row: Trajectory, drift: DriftResult | None) -> Diagnosis | None:
     if cut.any():
         return Diagnosis(TRUNCATION, float(cut.sum()), {"zero_probability": float(cut.sum())}, "trainer")
     finite = sampled & np.isfinite(row.logprobs) & np.isfinite(row.trainer_logprobs)
+    finite &= (row.logprobs <= ROUNDING) & (row.trainer_logprobs <= ROUNDING)  # a few of these are TLA07's affair
     at: NDArray[int64] = np.flatnonzero(finite).astype(np.int64)
     if len(at) < MIN_TOKENS:
         return None
@@ -191,7 +192,7 @@ def _temperature(row: _Row) -> Diagnosis | None:
 
 
 def _truncation(row: _Row) -> Diagnosis | None:
-    """The sampler renormalised what top-p or top-k left: it is never below the trainer, and the mass bounds by how much.
+    """The sampler renormalised what top-p or top-k left, so it is never below the trainer.
 
     d = log(mass that was kept), between log(top_p) and 0.
     """

@@ -71,7 +71,7 @@ def _before(tokenization: Tokenization, text: str, content: str) -> list[int]:
 
 
 def _opening(header: list[int], specials: list[int], opener: int) -> int:
-    """Where the last turn of ``header`` opens: at the model's own opener where that occurs, else at the last special."""
+    """Where the last turn of ``header`` opens: at the model's own opener if that occurs, else at the last special."""
     for at in reversed(specials):
         if header[at] == opener:
             return at

@@ -29,7 +29,7 @@ SHARES = (0.001, 0.01, 0.05, 0.5, 0.95, 0.99, 0.999)
 class Health:
     """Sums over sampled tokens with both log-probabilities finite; ``sums`` are grid sums (see ``exact``).
 
-    ``sums``: ``log`` (d), ``distance`` (|d|), ``ratio`` (exp d, d clipped to 20 nats), ``k3`` (exp d - 1 - d, likewise).
+    ``sums``: ``log`` (d), ``distance`` (|d|), ``ratio`` (exp d, d within 20 nats), ``k3`` (exp d - 1 - d, likewise).
     ``infinite``: tokens to which the trainer gives probability 0. ``unknown``: tokens with NaN. ``surprisal``: by whole
     nats of -sampler, [tokens, grid sum of |d|].
     """

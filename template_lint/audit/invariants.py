@@ -72,6 +72,10 @@ def flaws_of(batch: Batch, auditor: Auditor) -> Found:
     _bos(batch, auditor, found)
     _turn_ends(batch, auditor, inside, found)
     _turn_beginnings(batch, auditor, found)
+    for index, flaws in enumerate(found.flaws):
+        if any(flaw.rule == MASK for flaw in flaws):
+            # What a wrong value of the mask makes of runs and turns is no news.
+            found.flaws[index] = [flaw for flaw in flaws if flaw.rule not in (UNFINISHED, FOREIGN, IN_PROMPT)]
     return found
 
 

@@ -304,7 +304,7 @@ def _kind(value: Any) -> str:
         str: "a text",
         int: "a number",
         float: "a number",
-        bool: "a truth value",
+        bool: "true or false",
     }
     return "null" if value is None else names.get(type(value), type(value).__name__)
 

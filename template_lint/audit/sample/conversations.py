@@ -1,4 +1,4 @@
-"""Made-up conversations with tools, and their buffers: prompt, sampled turns, tool results, by the target's template."""
+"""Made-up conversations with tools and their buffers: prompt, sampled turns, tool results, by the target's template."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _normalised(logits: NDArray[floating]) -> NDArray[floating]:
 def top_lists(
     drawn: Drawn, ids: list[int], generator: Generator, vocabulary: int
 ) -> list[list[tuple[int, float | str]]]:
-    """[[id, log-probability], ...] per drawn token, the most likely first; other ids than the drawn ones are made up."""
+    """[[id, log-probability], ...] per drawn token, the most likely first; other ids than the drawn are made up."""
     import numpy as np
 
     others = generator.integers(0, vocabulary, (len(ids), TOP))

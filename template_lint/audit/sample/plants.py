@@ -191,9 +191,7 @@ def _replace_sampled(it: Planted, values: list[float]) -> None:
 
 def _mask_moved(it: Planted) -> None:
     by = it.random.randint(4, 9)
-    it.row["mask"] = (
-        [*([0] * by), *it.row["mask"][:-by]] if it.random.random() < 0.5 else [*it.row["mask"][by:], *([0] * by)]
-    )
+    it.row["mask"] = [*it.row["mask"][by:], *([0] * by)]
 
 
 def _another_model(it: Planted) -> None:
@@ -214,7 +212,9 @@ def _some_sampled(it: Planted) -> int:
 PLANTS: dict[str, Plant] = {
     "unequal-lengths": Plant("TLA01", "one log-probability too few", _drop_logprob),
     "mask-value": Plant("TLA02", "a mask value of 2", _mask_value),
-    "sampled-prompt": Plant("TLA03", "mask 1 on the last tokens of the prompt", _sampled_prompt, also=("TLA38",)),
+    "sampled-prompt": Plant(
+        "TLA03", "mask 1 on the last tokens of the prompt", _sampled_prompt, also=("TLA10", "TLA38")
+    ),
     "nothing-sampled": Plant("TLA04", "mask 0 everywhere", _nothing_sampled),
     "id-outside": Plant("TLA05", "an id beyond the vocabulary", _outside),
     "unreachable-id": Plant(
