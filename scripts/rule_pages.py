@@ -75,7 +75,8 @@ def _index() -> str:
 
 def _page(rule: type[Rule]) -> str:
     needs = "; ".join(_NEEDS[need] for need in own_needs(rule)) or "nothing more than the template"
-    parts = [f"# {rule.code} {rule.name}", summary(rule), f"Severity: {rule.severity.value}. Needs: {needs}."]
+    asked = "Asked by `template-lint audit`." if rule.stage == "audit" else f"Needs: {needs}."
+    parts = [f"# {rule.code} {rule.name}", summary(rule), f"Severity: {rule.severity.value}. {asked}"]
     for heading, text in sections(rule):
         parts += [f"## {heading}", _fill(text)] if heading else [_fill(text)]
     for example, fixed in _pairs(rule.examples()):

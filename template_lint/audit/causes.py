@@ -25,6 +25,29 @@ DRIFT, TEMPERATURE, TRUNCATION, GREEDY, PRECISION, SHIFT, LOGITS, MISPLACED, UNE
 )
 CAUSES = (DRIFT, TEMPERATURE, TRUNCATION, GREEDY, PRECISION, SHIFT, LOGITS, MISPLACED, UNEXPLAINED)
 
+_PHRASES = {
+    DRIFT: "mean |d| {mean_distance_before:.2g} before token {first:.0f}, {mean_distance_after:.2g} from there on",
+    TEMPERATURE: "at {tau:.3g}, {positions:.0f} positions are {residual:.2g} nat apart in place of {before:.2g}",
+    GREEDY: "{tokens:.0f} sampled tokens",
+    PRECISION: "mean |d| {mean_distance:.2g}, mean d {mean:+.1g}, correlation of |d| with surprisal {growth:.2f}",
+    SHIFT: "mean |d| is {mean_distance:.2g}, and {mean_distance_shifted:.2g} with the sampler's list moved by one",
+    MISPLACED: "{zero_inside:.0f} tokens with mask 1 have none recorded, {recorded_outside:.0f} with mask 0 have one",
+    UNEXPLAINED: "mean |d| {mean_distance:.2g}, mean d {mean:+.2g}, correlation of d with surprisal {slope:.2f}",
+    f"{TRUNCATION} trainer": "the trainer gives probability 0 to {zero_probability:.0f} sampled tokens",
+    f"{TRUNCATION} sampler": "d is at most 0 and {mean_log_mass:.2g} on average, down to log {least_mass:.2g}",
+    f"{LOGITS} sampler": "{percent:.0f} % of the sampler's values are above 0, up to {max:.3g}",
+    f"{LOGITS} trainer": "{percent:.0f} % of the trainer's values are above 0, up to {max:.3g}",
+    f"{LOGITS} constant": "d is {offset:+.3g} at every token, to within {spread:.2g}",
+}
+"""What the evidence says; d is trainer minus sampler in nats."""
+
+
+def phrase(diagnosis: Diagnosis) -> str:
+    """The evidence of a diagnosis in words."""
+    pattern = _PHRASES.get(f"{diagnosis.cause} {diagnosis.note}") or _PHRASES[diagnosis.cause]
+    return pattern.format(**diagnosis.evidence)
+
+
 MIN_TOKENS = 16
 """Fewer sampled tokens prove nothing."""
 _EXPLAINED = 0.25
@@ -92,7 +115,7 @@ def _unnormalised(
     for side, values in sides.items():
         above = float((values > ROUNDING).mean())
         if above >= 0.02:
-            return Diagnosis(LOGITS, above, {"share_above_0": above, "max": float(values.max())}, side)
+            return Diagnosis(LOGITS, above, {"percent": 100 * above, "max": float(values.max())}, side)
     return None
 
 

@@ -42,12 +42,13 @@ class Request(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """What came out: the summary, and what it was made with."""
+    """What came out: the summary, and what it was made with. ``codes``: the rules to report, None for all."""
 
     request: Request
     sources: list[Source]
     fields: FieldMap
     summary: Summary
+    codes: frozenset[str] | None = None
 
     @property
     def files(self) -> list[str]:

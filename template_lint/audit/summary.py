@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from template_lint.audit.causes import phrase
 from template_lint.audit.exact import Histogram, add_counts
 from template_lint.audit.health import Health
 from template_lint.audit.invariants import HISTORY
@@ -154,8 +155,7 @@ class Summary:
         tally.values.add(np.array([diagnosis.value]))
         if diagnosis.note:
             add_counts(tally.notes, {diagnosis.note: 1})
-        shown = ", ".join(f"{name} {value:.4g}" for name, value in diagnosis.evidence.items())
-        self.found(Flaw(diagnosis.cause, shown), result.origin, result.sampled)
+        self.found(Flaw(diagnosis.cause, phrase(diagnosis)), result.origin, result.sampled)
 
     def _follow(self, row: Trajectory) -> None:
         if row.rollout is None:

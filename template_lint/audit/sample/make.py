@@ -20,15 +20,24 @@ _TOP_LISTS = 0.03
 
 
 def make_sample(
-    auditor: Auditor, count: int, *, seed: int = 0, rate: float = 0.0, plants: Sequence[str] | None = None
+    auditor: Auditor,
+    count: int,
+    *,
+    seed: int = 0,
+    rate: float = 0.0,
+    plants: Sequence[str] | None = None,
+    start: int = 0,
+    end: int | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield ``count`` rows in the layout ``template-lint``.
+    """Yield rows [start, end) of a sample of ``count`` rows, in the layout ``template-lint``.
 
     Each of ``plants`` (all that the target allows, where None) is planted into a share ``rate`` of the rows, in no row
     two. Its name stands in ``planted``, which an audit does not read.
     """
-    maker = _Maker(Talker(auditor), count, seed, rate, [n for n in plants or PLANTS if PLANTS[n].possible(auditor)])
-    for index in range(count):
+    wanted = PLANTS if plants is None else plants
+    names = [name for name in wanted if PLANTS[name].possible(auditor)]
+    maker = _Maker(Talker(auditor), count, seed, rate, names)
+    for index in range(start, count if end is None else end):
         yield maker.row(index)
 
 

@@ -1,0 +1,1 @@
+"""TLA: recorded rollouts, found by ``template-lint audit``."""
