@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RULE_PAGES = ROOT / "docs" / "rules"
 sys.path.insert(0, str(ROOT))
 
+from scripts.configuration_page import configuration_page, schema_text  # noqa: E402
 from scripts.drift_examples import drift_examples  # noqa: E402
 from scripts.patch_index import patch_index  # noqa: E402
 from scripts.readme import readme  # noqa: E402
@@ -23,6 +24,8 @@ def generated() -> dict[Path, str]:
     return {
         catalogue.with_suffix(".json"): expand_yaml(catalogue.read_text(encoding="utf-8")),
         ROOT / "templates_patched" / "index.yaml": patch_index(ROOT / "templates_patched"),
+        ROOT / "template_lint" / "settings" / "schema.json": schema_text(),
+        ROOT / "docs" / "configuration.md": configuration_page(ROOT),
         front: readme(front.read_text(encoding="utf-8"), ROOT),
         **drift_examples(ROOT),
         **{RULE_PAGES / name: content for name, content in rule_pages().items()},
