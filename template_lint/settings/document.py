@@ -42,7 +42,8 @@ def read_yaml(text: str, file: str) -> Node:
 
     try:
         root = _composed(text)
-        return Node({}, 1) if root is None else _from_yaml(root, file)
+        document = Node({}, 1) if root is None else _from_yaml(root, file)
+        return Node({}, 1) if document.value is None else document
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or "it cannot be read"
