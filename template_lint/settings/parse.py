@@ -124,12 +124,12 @@ def _output(node: Node, key: Key, base: Base) -> str:
 def _rule(node: Node, file: str) -> str:
     from template_lint.rules.registry import rule_words
 
+    if not isinstance(node.value, str):
+        raise SettingsError(file, node.line, f"a rule is a code, a prefix or a name; this is {_shown(node)}.")
     words = rule_words()
-    if node.value not in words or not isinstance(node.value, str):
-        near = _nearest(str(node.value), words)
-        raise SettingsError(
-            file, node.line, f"unknown rule {node.value!r}.{near} `template-lint rules` lists them all."
-        )
+    if node.value not in words:
+        hint = f"{_nearest(node.value, words)} `template-lint rules` lists them all."
+        raise SettingsError(file, node.line, f"unknown rule {node.value!r}.{hint}")
     return node.value
 
 
