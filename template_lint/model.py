@@ -171,7 +171,8 @@ class Summary(NamedTuple):
 
     ``suppressed`` counts the findings hidden by an inline ignore, the configuration or the baseline; ``inline``,
     ``configured`` and ``baselined`` are its parts. ``hidden`` counts those below ``--min-severity``. ``unchecked`` is
-    the number of targets that could not be looked at, ``excluded`` that of files and folders left out by ``exclude``.
+    the number of targets that could not be looked at, ``excluded`` that of files and folders left out by ``exclude``,
+    ``unrendered`` that of templates that render no conversation (see ``Report.unrendered``).
     """
 
     errors: int
@@ -187,6 +188,7 @@ class Summary(NamedTuple):
     baselined: int = 0
     hidden: int = 0
     excluded: int = 0
+    unrendered: int = 0
 
 
 class BaselineUse(NamedTuple):
@@ -220,6 +222,23 @@ class Report(NamedTuple):
                 found.extend(template.findings)
         return found
 
+    @property
+    def unrendered(self) -> list[tuple[TargetReport, TemplateReport]]:
+        """The templates that render no conversation, with their targets: most rules could not look at them.
+
+        One whose error somebody has accepted (an ignore with a reason, the baseline) is not among them.
+        """
+        return [
+            (target, template)
+            for target in self.targets
+            for template in target.templates
+            if template.verdict.tito == "unrenderable"
+            and not any(
+                finding.severity is Severity.ERROR and finding.suppressed not in (None, "min-severity")
+                for finding in template.findings
+            )
+        ]
+
     def by_rule(self) -> dict[str, int]:
         """How many findings each rule has that nothing hides, by code."""
         number = Counter(finding.rule for finding in self.findings if finding.suppressed is None)
@@ -244,4 +263,5 @@ class Report(NamedTuple):
             baselined=by["baseline"],
             hidden=by["min-severity"],
             excluded=self.excluded,
+            unrendered=len(self.unrendered),
         )

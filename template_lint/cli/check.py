@@ -145,7 +145,8 @@ def _maintenance(options: Options, update: bool, prune: bool) -> Callable[[Repor
 def exit_code(report: Report, fail_on: Severity | None) -> ExitCode:
     """Return 1 for a live finding at or above ``fail_on``, else 3 if something was not checked, else 0.
 
-    A target that could not be read, none at all, and a template that renders no conversation of ours were not checked.
+    A target that could not be read, none at all, and a template that renders no conversation of ours were not checked;
+    a run that excluded all it was given was not asked to check anything.
     """
     live = [finding for finding in report.findings if finding.suppressed is None]
     if fail_on is not None and any(finding.severity.rank >= fail_on.rank for finding in live):
@@ -154,7 +155,7 @@ def exit_code(report: Report, fail_on: Severity | None) -> ExitCode:
         return ExitCode.NOT_CHECKED
     if any(target.error is not None for target in report.targets):
         return ExitCode.NOT_CHECKED
-    if any(template.verdict.tito == "unrenderable" for target in report.targets for template in target.templates):
+    if report.unrendered:
         return ExitCode.NOT_CHECKED
     return ExitCode.CLEAN
 
@@ -175,7 +176,12 @@ def _refuse_conflicts(options: Options) -> None:
 def _talk(report: Report, outputs: Sequence[Output]) -> None:
     """Where the text report does not reach the reader, say on stderr what it would have said last."""
     if not any(output.format == "text" and output.path is None for output in outputs):
-        from template_lint.report.layout.summary import note_lines, summary_line, unchecked_lines
+        from template_lint.report.layout.summary import (
+            note_lines,
+            summary_line,
+            unchecked_lines,
+            unrendered_lines,
+        )
 
-        for line in [*unchecked_lines(report), *note_lines(report), summary_line(report)]:
+        for line in [*unchecked_lines(report), *unrendered_lines(report), *note_lines(report), summary_line(report)]:
             say(line)

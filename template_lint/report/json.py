@@ -54,6 +54,7 @@ def document(report: Report) -> dict[str, Any]:
             "templates": summary.templates,
             "targets": summary.targets,
             "unchecked": summary.unchecked,
+            "unrendered": summary.unrendered,
             "suppressed_by": {
                 "inline": summary.inline,
                 "config": summary.configured,

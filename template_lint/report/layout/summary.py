@@ -5,7 +5,10 @@ from __future__ import annotations
 from template_lint.model import Report, Summary
 from template_lint.report.layout.canvas import Canvas
 from template_lint.report.layout.escape import visible
+from template_lint.report.layout.place import title
 from template_lint.report.layout.table import Cell, table
+
+_NAMED = 5
 
 
 def count(number: int, noun: str) -> str:
@@ -31,6 +34,9 @@ def summary_line(report: Report) -> str:
         parts.append(f"{count(total.skipped, 'rule')} skipped")
     if total.unchecked:
         parts.append(f"{count(total.unchecked, 'target')} not checked")
+    if total.unrendered:
+        verb = "renders" if total.unrendered == 1 else "render"
+        parts.append(f"{count(total.unrendered, 'template')} {verb} no conversation")
     if total.excluded:
         parts.append(f"{count(total.excluded, 'path')} excluded")
     return "; ".join(parts) + f" (transformers {report.profile})"
@@ -42,6 +48,16 @@ def _by(total: Summary) -> str:
     if len(present) == 1:
         return f" ({present[0][1]})"
     return f" ({', '.join(f'{number} {kind}' for number, kind in present)})"
+
+
+def unrendered_lines(report: Report) -> list[str]:
+    """Return a line for each of the first templates that render no conversation, and the number of the others."""
+    lines = [
+        f"{title(target, template)} renders no conversation: most rules could not look at it"
+        for target, template in report.unrendered[:_NAMED]
+    ]
+    more = len(report.unrendered) - _NAMED
+    return [*lines, f"so {'does' if more == 1 else 'do'} {count(more, 'more template')}"] if more > 0 else lines
 
 
 def note_lines(report: Report) -> list[str]:
