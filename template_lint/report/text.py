@@ -16,7 +16,7 @@ from template_lint.report.layout.divergence import divergence
 from template_lint.report.layout.escape import defused, visible, visible_cells
 from template_lint.report.layout.excerpt import excerpt
 from template_lint.report.layout.place import location, target_location, title
-from template_lint.report.layout.summary import counts, note_lines, statistics_lines, summary_line
+from template_lint.report.layout.summary import counts, note_lines, statistics_lines, summary_line, unrendered_lines
 from template_lint.report.layout.width import head, width
 from template_lint.report.layout.wording import cause_note, live, not_asked, scenario_names, verdict_words
 
@@ -54,6 +54,7 @@ def _full(report: Report, canvas: Canvas) -> Iterator[str]:
 
 def _compact(report: Report, canvas: Canvas) -> Iterator[str]:
     clean = 0
+    unrendered = report.unrendered
     templates = []
     for target in report.targets:
         if target.error is not None:
@@ -63,7 +64,7 @@ def _compact(report: Report, canvas: Canvas) -> Iterator[str]:
             templates.append(template)
             findings = [f for f in live(template.findings) if f.severity is not Severity.INFO]
             if not findings:
-                clean += 1
+                clean += (target, template) not in unrendered
                 continue
             yield from _headline(target, template, None, canvas)
             for finding in findings:
@@ -71,6 +72,8 @@ def _compact(report: Report, canvas: Canvas) -> Iterator[str]:
                 label = f"  {finding.severity.value} {finding.rule} "
                 text = visible_cells(f"{place}{finding.name}: {finding.message}")
                 yield canvas.paint(label, _STYLE[finding.severity]) + head(text, canvas.width - len(label))
+    for line in unrendered_lines(report):
+        yield from canvas.hang("NOT CHECKED ", line, style="bold magenta", rest="  ")
     if clean:
         noun = "template has" if clean == 1 else "templates have"
         yield f"{canvas.paint('ok', 'bold green')}   {clean} {noun} no errors or warnings"
@@ -101,6 +104,8 @@ def _headline(target: TargetReport, template: TemplateReport, profile: str | Non
     text = f"{title(target, template)}  {verdict_words(template.verdict)}: " + counts(
         number[Severity.ERROR], number[Severity.WARNING], number[Severity.INFO]
     )
+    suppressed = sum(finding.suppressed not in (None, "min-severity") for finding in template.findings)
+    text += f", {suppressed} suppressed" if suppressed else ""
     label, style = "ok   ", "bold green"
     if number[Severity.ERROR]:
         label, style = "FAIL ", "bold red"
