@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import socket
 import threading
 import time
 from collections.abc import Collection, Mapping
@@ -65,6 +66,7 @@ class HubServer:
         self.requests: list[tuple[str, str]] = []
         self.tokens: list[str | None] = []
         self.hosts: list[str] = []
+        self.connections: set[socket.socket] = set()
         self.repositories: dict[str, dict[str, _Commit]] = {}
         self.extra_siblings: list[str] = []
         self.renamed: dict[str, str] = {}
@@ -90,9 +92,12 @@ class HubServer:
         self._environment.stop()
 
     def stop(self) -> None:
-        """Close the port; later requests are refused. May be called twice."""
+        """Close the port and every connection; later requests are refused. May be called twice."""
         self._server.shutdown()
         self._server.server_close()
+        for connection in list(self.connections):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def add(
         self, repo: str, files: Mapping[str, str | bytes], *, revision: str = "main", large: Collection[str] = ()
@@ -154,6 +159,14 @@ class _Answer:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.hub.connections.add(self.connection)  # type: ignore[attr-defined]
+
+    def finish(self) -> None:
+        self.server.hub.connections.discard(self.connection)  # type: ignore[attr-defined]
+        super().finish()
 
     def do_GET(self) -> None:
         self._serve()

@@ -8,17 +8,21 @@ from template_lint.lock.model import LockedPatch, LockedTemplate, LockEntry, Obs
 from template_lint.model import TemplateReport
 
 
-def entry_of(observation: Observation) -> LockEntry:
-    """The pin of an observed target. The observation must have a snapshot."""
+def entry_of(observation: Observation, *, path: str | None = None) -> LockEntry:
+    """The pin of an observed target; ``path`` is that of a local one from the lock. It must have a snapshot."""
     report = observation.report
     assert observation.snapshot is not None
+    files = {name: f"sha256:{digest}" for name, digest in sorted(observation.snapshot.files.items())}
+    path = None if report.repo is not None else path or report.target
+    if path is not None and report.kind == "file":
+        files = dict.fromkeys([path], next(iter(files.values())))
     return LockEntry(
         repo=report.repo,
         revision=report.revision,
         requested=observation.requested if report.repo is not None else None,
-        files={name: f"sha256:{digest}" for name, digest in sorted(observation.snapshot.files.items())},
+        files=files,
         templates=tuple(_template(template, observation) for template in report.templates if template.source),
-        path=None if report.repo is not None else report.target,
+        path=path,
     )
 
 

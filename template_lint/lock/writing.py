@@ -10,7 +10,10 @@ HEADER = "# Written by `template-lint lock`. After a change of a `revision`, run
 
 
 def dumps(lock: Lock) -> str:
-    """The text of a lock, with fresh seals. ``repo`` and ``revision`` stand on neighbouring lines."""
+    """The text of a lock. ``repo`` and ``revision`` stand on neighbouring lines.
+
+    An entry that has a seal keeps it, also a stale one: a block that nobody looked at stays as it is.
+    """
     import yaml
 
     document: dict[str, Any] = {
@@ -32,7 +35,7 @@ def _entry(entry: LockEntry) -> dict[str, Any]:
         head = {"repo": entry.repo, "revision": entry.revision, "requested": entry.requested}
     return {
         **head,
-        "seal": entry.computed_seal(),
+        "seal": entry.seal or entry.computed_seal(),
         "files": {name: entry.files[name] for name in sorted(entry.files)},
         "templates": [_template(template) for template in entry.templates],
     }

@@ -62,7 +62,9 @@ def _compare(found: Mapping[str, str], target: Target, pin: Pin, *, where: str) 
     for name in sorted({*found, *pin.files}):
         if found.get(name) == pin.files.get(name):
             continue
-        file = f"{where}/{name}" if where and where != name else f"{name} of {target.text}"
+        file = f"{where}/{name}" if where else f"{name} of {target.text}"
+        if target.kind is TargetKind.FILE:
+            file = target.text
         if name not in found:
             problem = f"{file} is missing"
         elif name not in pin.files:

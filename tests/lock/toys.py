@@ -1,4 +1,4 @@
-"""A small model as it lies on a Hub: a word tokenizer and a template that keeps the prefix, or loses it."""
+"""A small model as it lies on a Hub: a byte-level tokenizer and a template that keeps the prefix, or loses it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ UNSTABLE = STABLE.replace(" </s>{% endfor %}", "{% if loop.last %} end{% endif %
 
 
 def tokenizer_json(*more: str) -> str:
-    """A tokenizer of words; ``more`` are added to its vocabulary."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
+    """A byte-level tokenizer without merges; ``more`` are words that are one token each."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-    words = ["<unk>", "<s>", "</s>", "user", "assistant", "tool", "call", "system", *more]
-    tokenizer = Tokenizer(models.WordLevel({word: index for index, word in enumerate(words)}, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE({character: index for index, character in enumerate(alphabet)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens(["<s>", "</s>"])
+    tokenizer.add_tokens(list(more))
     text: str = tokenizer.to_str()
     return text
 
 
 def model(template: str = STABLE, *, words: tuple[str, ...] = (), readme: str = "# A model") -> dict[str, str]:
     """The files of a repository; weights and code are there to be left alone."""
-    config = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>"}
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "</s>"}
     return {
         "README.md": readme,
         "chat_template.jinja": template,
