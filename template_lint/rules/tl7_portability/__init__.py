@@ -1,0 +1,1 @@
+"""TL7: other versions of transformers, other engines."""

@@ -1,0 +1,103 @@
+"""TL701: transformers 4.x and 5.x give different prompts for the same messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from template_lint.facts import TemplateFacts
+from template_lint.facts.other_profile import ProfileDifference, other_profile, profile_differences
+from template_lint.facts.prefix import common_prefix_length
+from template_lint.model import Finding, Place, Severity
+from template_lint.rendering.profiles import Profile
+from template_lint.rendering.template import Outcome
+from template_lint.rules.base import Rule
+from template_lint.rules.places import line_place
+from template_lint.rules.wording import around, listed, shorten, word_start
+
+_EXCERPT = 28
+
+
+class TransformersProfile(Rule):
+    """transformers 4.x and 5.x give different prompts for the same messages, or one of them raises.
+
+    What: the mirrored version is compared with the other major version on the conversations that the two prepare
+    differently: ``content`` null beside a call, ``tool_calls`` null (from 5.24 keys that are null are dropped),
+    reasoning under a name that the template reads (from 5.21 each name is copied to the others), attributes of ``dict``
+    and ``namespace`` (restricted from 5.23).
+
+    Why it matters: the trainer and the server often run different versions. The same conversation is then another
+    prompt in each of them, and nothing fails.
+
+    How to fix: make the template indifferent: ``message.content or ''``, ``message.tool_calls`` tested for truth, and
+    reasoning always sent as ``reasoning_content``.
+    """
+
+    code = "TL701"
+    name = "transformers-profile"
+    severity = Severity.WARNING
+
+    def check(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """One finding per template, with every kind of conversation that differs."""
+        other = other_profile(facts.profile)
+        differences = list(profile_differences(facts, other))
+        if not differences:
+            return
+        first = differences[0]
+        titles = [difference.probe.title for difference in differences]
+        yield self.finding(
+            facts,
+            f"{_how(first, facts.profile, other)} for {listed(titles)}",
+            remedy=_remedy(first),
+            place=_place(facts, first),
+            evidence={"other": _version(other), "differences": titles, **_texts(first)},
+        )
+
+
+def _version(profile: Profile) -> str:
+    return f"{profile.version[0]}.{profile.version[1]}"
+
+
+def _how(difference: ProfileDifference, mirrored: Profile, other: Profile) -> str:
+    sides = ((mirrored, difference.mirrored), (other, difference.other))
+    for profile, outcome in sides:
+        if outcome.text is None:
+            rest = next(profile for profile, outcome in sides if outcome.text is not None)
+            problem = f"{outcome.error}: {outcome.message[:80]}"
+            return f"renders under transformers {_version(rest)} and raises {problem} under {_version(profile)}"
+    left, right = _excerpts(difference.mirrored, difference.other)
+    return f"transformers {_version(mirrored)} prints {left} and {_version(other)} prints {right}"
+
+
+def _excerpts(mirrored: Outcome, other: Outcome) -> tuple[str, str]:
+    one, two = mirrored.text or "", other.text or ""
+    start = word_start(one, common_prefix_length(one, two))
+    return shorten(one[start : start + _EXCERPT]), shorten(two[start : start + _EXCERPT])
+
+
+def _texts(difference: ProfileDifference) -> dict[str, object]:
+    one, two = difference.mirrored.text, difference.other.text
+    if one is None or two is None:
+        return {"error": difference.mirrored.error or difference.other.error}
+    at = common_prefix_length(one, two)
+    (mirrored, offset), (other, _) = around(one, at), around(two, at)
+    return {"mirrored_text": mirrored, "other_text": other, "excerpt_offset": offset}
+
+
+def _place(facts: TemplateFacts, difference: ProfileDifference) -> Place | None:
+    for outcome in (difference.mirrored, difference.other):
+        if outcome.text is None:
+            return line_place(facts, outcome.line)
+    at = common_prefix_length(difference.mirrored.text or "", difference.other.text or "")
+    probe = difference.probe
+    return line_place(facts, facts.line_printing(probe.messages, at, tools=probe.tools, generation_prompt=True))
+
+
+def _remedy(difference: ProfileDifference) -> str:
+    title = difference.probe.title
+    if title.startswith("content"):
+        return "Print message.content or '', and send content as an empty string."
+    if title.startswith("tool_calls"):
+        return "Test message.tool_calls for truth, and leave the key out where there is no call."
+    if title.startswith("reasoning"):
+        return "Send reasoning as reasoning_content, and read it only from there."
+    return "Pin the transformers version that the model is trained and served with."

@@ -1,0 +1,144 @@
+"""What other engines do otherwise, as far as the source shows it. No second engine is needed.
+
+Measured with minijinja 3.1 and @huggingface/jinja 0.5; see the page of the rule for what each cause means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from jinja2 import nodes
+
+from template_lint.facts import TemplateFacts
+from template_lint.model import Place
+from template_lint.rendering.positions import offset_of, walk
+
+_PASSED_AS_NONE = frozenset({"tools", "documents"})
+"""Variables that apply_chat_template passes as None where there are none."""
+
+_PLAIN_KWARGS = frozenset({"indent"})
+
+
+class Cause(NamedTuple):
+    """``text`` completes the sentence "the template ..."; ``partial`` where only engines without an optional part are
+    concerned.
+    """
+
+    text: str
+    place: Place
+    partial: bool = False
+
+
+def causes(facts: TemplateFacts) -> list[Cause]:
+    """All of them, the first of each kind, in source order."""
+    found: dict[str, Cause] = {}
+    for kind, cause in _all(facts):
+        known = found.get(kind)
+        if known is None or cause.place.offset < known.place.offset:
+            found[kind] = cause
+    return sorted(found.values(), key=lambda cause: cause.place.offset)
+
+
+def _all(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
+    yield from _tags(facts)
+    yield from _none_as_iterable(facts)
+    yield from _filters(facts)
+    yield from _methods(facts)
+
+
+def _tags(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
+    source = facts.template.source_map
+    words = {
+        "generation": Cause("has {% generation %}, which only transformers knows", _nowhere),
+        "break": Cause("has {% break %}, which is an optional part of every engine", _nowhere, partial=True),
+        "continue": Cause("has {% continue %}, which is an optional part of every engine", _nowhere, partial=True),
+    }
+    for before, token in zip(source.tokens, source.tokens[1:], strict=False):
+        if before.kind == "raw_begin":
+            raw = "has {% raw %}, around which engines strip white space differently"
+            yield "raw", Cause(raw, source.place(before.offset, before.end))
+        elif before.kind == "block_begin" and token.text in words:
+            cause = words.pop(token.text)
+            yield token.text, cause._replace(place=source.place(token.offset, token.end))
+
+
+_nowhere = Place(0, 0, 0, 0, 0, 0)
+
+
+def _none_as_iterable(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
+    """``tools is iterable and tools | length``: None is iterable in minijinja, and then has no length."""
+    for node in facts.static.kinds.get(nodes.And, ()):
+        for test in walk(node.left):
+            if isinstance(test, nodes.Test) and test.name == "iterable" and isinstance(test.node, nodes.Name):
+                name = test.node.name
+                if name in _PASSED_AS_NONE and not _tested_for_none(node.left, name) and _measured(node.right, name):
+                    text = f"tests `{name} is iterable`, which is true for none in minijinja"
+                    yield "iterable", Cause(text, _place(facts, test))
+
+
+def _tested_for_none(node: nodes.Node, name: str) -> bool:
+    """Whether a condition also asks for the truth of a name, or for none."""
+    parts = [node.left, node.right] if isinstance(node, nodes.And) else [node]
+    for part in parts:
+        if isinstance(part, nodes.And) and _tested_for_none(part, name):
+            return True
+        if isinstance(part, nodes.Name) and part.name == name:
+            return True
+        inner = part.node if isinstance(part, nodes.Not) else part
+        if isinstance(inner, nodes.Test) and inner.name == "none" and inner.node == nodes.Name(name, "load"):
+            return True
+    return False
+
+
+def _measured(node: nodes.Node, name: str) -> bool:
+    return any(
+        isinstance(part, nodes.Filter)
+        and part.name in ("length", "count")
+        and isinstance(part.node, nodes.Name)
+        and part.node.name == name
+        for part in walk(node)
+    )
+
+
+def _filters(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
+    for node in facts.static.kinds.get(nodes.Filter, ()):
+        if node.name == "tojson":
+            kwargs = sorted({keyword.key for keyword in node.kwargs} - _PLAIN_KWARGS)
+            if kwargs:
+                text = f"gives tojson {' and '.join(kwargs)}, which an engine's own tojson does not know"
+                yield "tojson-kwargs", Cause(text, _place(facts, node), partial=True)
+            if isinstance(node.node, nodes.Filter) and node.node.name in ("map", "select", "reject", "selectattr"):
+                text = f"pipes {node.node.name}() into tojson: Jinja2 raises, as that is no list there"
+                yield "generator", Cause(text, _place(facts, node))
+        elif node.name in ("e", "escape", "forceescape"):
+            yield "escape", Cause(f"uses the filter {node.name}, which escapes differently", _place(facts, node))
+    for addition in facts.static.kinds.get(nodes.Add, ()):
+        for side in (addition.left, addition.right):
+            if isinstance(side, nodes.Filter) and side.name == "safe":
+                text = "adds to a text marked safe: Jinja2 escapes what is added, other engines do not"
+                yield "safe", Cause(text, _place(facts, side))
+
+
+def _methods(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
+    for node in facts.static.kinds.get(nodes.Getattr, ()):
+        if isinstance(node.node, nodes.Name) and node.node.name == "dict":
+            yield "dict", Cause(f"uses dict.{node.attr}, which minijinja has not", _place(facts, node))
+    for item in facts.static.kinds.get(nodes.Getitem, ()):
+        call = item.node
+        if (
+            isinstance(call, nodes.Call)
+            and isinstance(call.node, nodes.Getattr)
+            and isinstance(item.arg, nodes.Const | nodes.Neg)
+            and (isinstance(item.arg, nodes.Neg) or (isinstance(item.arg.value, int) and item.arg.value < 0))
+        ):
+            text = f"takes the last of .{call.node.attr}(...): small engines know no Python methods, or no index from the end"
+            yield "method", Cause(text, _place(facts, item), partial=True)
+
+
+def _place(facts: TemplateFacts, node: nodes.Node) -> Place:
+    source = facts.template.source_map
+    if isinstance(node, nodes.Getitem | nodes.Getattr):
+        return source.place(*source.expression_range(node))
+    token = source.tokens[source.token_index(max(offset_of(node), 0))]
+    return source.place(token.offset, token.end)
