@@ -45,6 +45,7 @@ class ReportCache:
             "force_tools": job.force_tools,
             "selection_error": job.selection_error,
             "display": job.display,
+            "compare_engines": job.compare_engines,
         }
         text = json.dumps(parts, sort_keys=True, default=str)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

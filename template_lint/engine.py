@@ -149,6 +149,8 @@ def _jobs(target: Target, snapshot: Snapshot | CannotCheckError, run: _Request) 
             conversations=conversations,
             force_tools="tools" in require,
             display=options.display,
+            # It costs more than all that the source shows: only who selects the rule gets it.
+            compare_engines=bool(options.select) and "TL702" in run.codes,
         )
     except CannotCheckError as error:
         return _Loaded(target, specs, None, [], TargetError(kind=error.kind, message=str(error)))

@@ -18,7 +18,7 @@ class Job(NamedTuple):
 
     ``codes`` are the rules to run (all where it is empty). ``variables`` are the special tokens handed to the
     template. ``tokenizer`` is the snapshot whose tokenizer serves it, None where there is none.
-    ``display`` asks for what a page shows beyond the findings.
+    ``display`` asks for what a page shows beyond the findings, ``compare_engines`` for renders in a second engine.
     """
 
     copy: TemplateCopy
@@ -31,6 +31,7 @@ class Job(NamedTuple):
     force_tools: bool
     selection_error: str | None
     display: bool = False
+    compare_engines: bool = False
 
 
 def jobs_for(
@@ -42,6 +43,7 @@ def jobs_for(
     conversations: Sequence[Scenario] = (),
     force_tools: bool = False,
     display: bool = False,
+    compare_engines: bool = False,
 ) -> list[Job]:
     """One job per template of a snapshot; one with an empty source where it has none.
 
@@ -64,6 +66,7 @@ def jobs_for(
             force_tools=force_tools,
             selection_error=snapshot.selection_error if copy is copies[0] else None,
             display=display,
+            compare_engines=compare_engines,
         )
         for copy in copies
     ]

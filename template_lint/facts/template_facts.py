@@ -57,7 +57,8 @@ class TemplateFacts:
 
     ``variables`` are the special tokens handed to the template. ``tokenization`` loads the tokenizer on first use or
     raises with the reason; None where there is no tokenizer, and ``no_tokenizer`` says why. ``conversations`` are the
-    user's own scenarios. With ``force_tools`` the tool rules run on templates that know no tools.
+    user's own scenarios. With ``force_tools`` the tool rules run on templates that know no tools;
+    ``compare_engines`` says that a second engine may be asked.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class TemplateFacts:
         tokenization: Callable[[], Tokenization] | None = None,
         no_tokenizer: str = "no tokenizer; give --tokenizer TARGET",
         force_tools: bool = False,
+        compare_engines: bool = False,
         snapshot: Snapshot | None = None,
         selection_error: str | None = None,
     ) -> None:
@@ -83,6 +85,7 @@ class TemplateFacts:
         self.conversations = list(conversations)
         self.no_tokenizer = no_tokenizer
         self.force_tools = force_tools
+        self.compare_engines = compare_engines
         self.snapshot = snapshot
         self.selection_error = selection_error
         self.template = ChatTemplate(source, profile)

@@ -20,10 +20,10 @@ class OtherEngine(Rule):
 
     What: text-generation servers in Rust, C++ and JavaScript do not run Jinja2 but minijinja, minja or
     @huggingface/jinja. Known differences are read from the source: ``{% generation %}``; ``tools is iterable``, true
-    for none in minijinja; ``{% raw %}``; text added to what is ``| safe``; ``map(...) | tojson``; attributes of ``dict``.
-    As information: what engines have as an optional part (``{% break %}``, Python methods with an index from the end,
-    arguments of ``tojson``). With ``--select TL702`` (or ``TL7``) and ``pip install template-lint[portability]`` a few
-    conversations are rendered in minijinja too and compared.
+    for none in minijinja; ``{% raw %}``; text added to what is ``| safe``; ``map(...) | tojson``; attributes of
+    ``dict``. As information: what engines have as an optional part (``{% break %}``, Python methods with an index
+    from the end, arguments of ``tojson``). With ``--select TL702`` (or ``TL7``) and
+    ``pip install template-lint[portability]`` a few conversations are rendered in minijinja too and compared.
 
     Why it matters: the model is trained with one prompt and served with another, or the server refuses the template.
 

@@ -5,10 +5,11 @@ Measured with minijinja 3.1 and @huggingface/jinja 0.5; see the page of the rule
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from jinja2 import nodes
+from markupsafe import Markup
 
 from template_lint.facts import TemplateFacts
 from template_lint.model import Place
@@ -114,10 +115,26 @@ def _filters(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
         elif node.name in ("e", "escape", "forceescape"):
             yield "escape", Cause(f"uses the filter {node.name}, which escapes differently", _place(facts, node))
     for addition in facts.static.kinds.get(nodes.Add, ()):
-        for side in (addition.left, addition.right):
-            if isinstance(side, nodes.Filter) and side.name == "safe":
+        yield from _safe_texts(facts, [addition.left, addition.right])
+    for concatenation in facts.static.kinds.get(nodes.Concat, ()):
+        yield from _safe_texts(facts, concatenation.nodes)
+
+
+def _safe_texts(facts: TemplateFacts, parts: Sequence[nodes.Node]) -> Iterator[tuple[str, Cause]]:
+    if len(parts) > 1:
+        for part in parts:
+            if _is_safe(part):
                 text = "adds to a text marked safe: Jinja2 escapes what is added, other engines do not"
-                yield "safe", Cause(text, _place(facts, side))
+                yield "safe", Cause(text, _place(facts, part))
+
+
+def _is_safe(node: nodes.Node) -> bool:
+    """Whether the value may be marked safe: the compiler has folded ``'text' | safe`` to such a constant."""
+    if isinstance(node, nodes.CondExpr):
+        return any(side is not None and _is_safe(side) for side in (node.expr1, node.expr2))
+    if isinstance(node, nodes.Filter):
+        return node.name == "safe"
+    return isinstance(node, nodes.Const) and isinstance(node.value, Markup)
 
 
 def _methods(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
@@ -132,13 +149,13 @@ def _methods(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
             and isinstance(item.arg, nodes.Const | nodes.Neg)
             and (isinstance(item.arg, nodes.Neg) or (isinstance(item.arg.value, int) and item.arg.value < 0))
         ):
-            text = f"takes the last of .{call.node.attr}(...): small engines know no Python methods, or no index from the end"
+            text = f"takes the last of .{call.node.attr}(...): not every engine has Python's methods and indices"
             yield "method", Cause(text, _place(facts, item), partial=True)
 
 
 def _place(facts: TemplateFacts, node: nodes.Node) -> Place:
     source = facts.template.source_map
-    if isinstance(node, nodes.Getitem | nodes.Getattr):
+    if isinstance(node, nodes.Getitem | nodes.Getattr | nodes.Test):
         return source.place(*source.expression_range(node))
     token = source.tokens[source.token_index(max(offset_of(node), 0))]
     return source.place(token.offset, token.end)

@@ -26,7 +26,10 @@ def is_installed() -> bool:
     """Whether minijinja can be imported."""
     import importlib.util
 
-    return importlib.util.find_spec("minijinja") is not None
+    try:
+        return importlib.util.find_spec("minijinja") is not None
+    except ValueError:  # somebody put None in its place
+        return False
 
 
 def disagreements(facts: TemplateFacts) -> Iterator[Disagreement]:
@@ -52,7 +55,7 @@ def disagreements(facts: TemplateFacts) -> Iterator[Disagreement]:
 def _environment(facts: TemplateFacts) -> Any:
     import minijinja
 
-    environment = minijinja.Environment(trim_blocks=True, lstrip_blocks=True, fuel=_FUEL, debug=False)
+    environment: Any = minijinja.Environment(trim_blocks=True, lstrip_blocks=True, fuel=_FUEL, debug=False)
     own = facts.template.environment
     environment.add_filter("tojson", own.filters["tojson"])
     environment.add_function("raise_exception", own.globals["raise_exception"])
