@@ -1,9 +1,16 @@
-"""Places that several rules point at."""
+"""Where in the template a finding about a prompt points."""
 
 from __future__ import annotations
 
+from jinja2 import nodes
+
 from template_lint.facts import TemplateFacts
+from template_lint.facts.probes import TOOL
+from template_lint.facts.variants import Conversation
 from template_lint.model import Place
+from template_lint.rendering.positions import walk
+
+_FIELDS = ("content", "arguments")
 
 
 def line_place(facts: TemplateFacts, line: int | None) -> Place | None:
@@ -17,3 +24,32 @@ def line_place(facts: TemplateFacts, line: int | None) -> Place | None:
     return facts.template.source_map.place(
         start + indent, start + len(text.rstrip()) if text.strip() else start + indent
     )
+
+
+def printed_at(facts: TemplateFacts, conversation: Conversation, offset: int) -> Place | None:
+    """The expression or text that prints the character at ``offset`` of a conversation's prompt."""
+    tools = [TOOL] if conversation.tools else None
+    line = facts.line_printing(conversation.messages, offset, tools=tools, generation_prompt=True)
+    candidates = [
+        child
+        for output in facts.static.kinds.get(nodes.Output, ())
+        for child in output.nodes
+        if child.lineno == line and not isinstance(child, nodes.TemplateData)
+    ]
+    if len(candidates) == 1 and _reads_message(candidates[0]):
+        return facts.template.source_map.place(*facts.template.source_map.expression_range(candidates[0]))
+    # A trace takes a second compilation, and knows what was printed inside a macro.
+    return facts.place_in(conversation.messages, offset, tools=tools, generation_prompt=True)
+
+
+def _reads_message(expression: nodes.Node) -> bool:
+    """Whether an expression reads content or arguments itself, and calls no macro."""
+    reads = False
+    for node in walk(expression):
+        if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name):
+            return False
+        if isinstance(node, nodes.Getattr):
+            reads = reads or node.attr in _FIELDS
+        elif isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
+            reads = reads or node.arg.value in _FIELDS
+    return reads

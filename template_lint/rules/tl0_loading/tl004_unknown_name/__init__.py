@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from typing import Any
 
 from jinja2 import nodes
 
@@ -17,6 +18,8 @@ from template_lint.rules.wording import shorten
 _PLAIN_TYPES = (str, list, tuple, dict, int, float, bool)
 _JINJA_METHODS = frozenset({"cycle", "changed", "next", "reset", "current", "fromkeys"})
 _METHODS = frozenset(name for kind in _PLAIN_TYPES for name in dir(kind)) | _JINJA_METHODS
+
+Kinds = dict[type[nodes.Node], list[Any]]
 
 
 class UnknownName(Rule):
@@ -39,15 +42,17 @@ class UnknownName(Rule):
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Walk the tree."""
         known = facts.template.environment
-        tree = facts.template.tree
-        macros = {node.name for node in walk(tree) if isinstance(node, nodes.Macro)}
+        kinds = facts.static.kinds
+        macros = {node.name for node in kinds.get(nodes.Macro, [])}
+        registries: dict[str, Container[str]] = {
+            "filter": known.filters,
+            "test": known.tests,
+            "function": {*known.globals, *facts.static.assigned},
+            "method": _METHODS,
+        }
+        unknown = [use for use in _uses(kinds, macros) if use[2] not in registries[use[0]]]
         reported: set[tuple[str, str]] = set()
-        for kind, node, name in sorted(_uses(tree, macros), key=lambda use: offset_of(use[1])):
-            registry = {"filter": known.filters, "test": known.tests, "function": known.globals, "method": _METHODS}[
-                kind
-            ]
-            if name in registry or (kind == "function" and name in facts.static.assigned):
-                continue
+        for kind, node, name in sorted(unknown, key=lambda use: offset_of(use[1])):
             if (kind, name) in reported:
                 continue
             reported.add((kind, name))
@@ -61,10 +66,14 @@ class UnknownName(Rule):
         yield from self._variables(facts, {str(name) for name in known.globals})
 
     def _variables(self, facts: TemplateFacts, functions: set[str]) -> Iterator[Finding]:
-        guarded = _guarded_names(facts.template.tree)
-        risky = _risky_uses(facts.template.tree)
-        for name in sorted(facts.static.free):
-            if name in SUPPLIED | SPECIAL_TOKEN_NAMES | functions | guarded or name in facts.variables:
+        supplied = SUPPLIED | SPECIAL_TOKEN_NAMES | functions | set(facts.variables)
+        doubtful = sorted(set(facts.static.free) - supplied)
+        if not doubtful:
+            return
+        guarded = _guarded_names(facts.static.kinds)
+        risky = _risky_uses(facts.static.kinds)
+        for name in doubtful:
+            if name in guarded:
                 continue
             uses = [node for node in facts.static.free[name] if id(node) in risky]
             if uses:
@@ -78,18 +87,17 @@ class UnknownName(Rule):
                 )
 
 
-def _uses(tree: nodes.Template, macros: set[str]) -> Iterator[tuple[str, nodes.Node, str]]:
-    for node in walk(tree):
-        if isinstance(node, nodes.Filter):
-            yield "filter", node, node.name
-        elif isinstance(node, nodes.Test):
-            yield "test", node, node.name
-        elif isinstance(node, nodes.Call):
-            target = node.node
-            if isinstance(target, nodes.Name) and target.name not in macros | {"caller", "loop"}:
-                yield "function", target, target.name
-            elif isinstance(target, nodes.Getattr) and not _is_module(target.node):
-                yield "method", target, target.attr
+def _uses(kinds: Kinds, macros: set[str]) -> Iterator[tuple[str, nodes.Node, str]]:
+    for node in kinds.get(nodes.Filter, []):
+        yield "filter", node, node.name
+    for node in kinds.get(nodes.Test, []):
+        yield "test", node, node.name
+    for node in kinds.get(nodes.Call, []):
+        target = node.node
+        if isinstance(target, nodes.Name) and target.name not in macros | {"caller", "loop"}:
+            yield "function", target, target.name
+        elif isinstance(target, nodes.Getattr) and not _is_module(target.node):
+            yield "method", target, target.attr
 
 
 def _is_module(node: nodes.Node) -> bool:
@@ -97,16 +105,19 @@ def _is_module(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Name) and node.name in ("loop", "self")
 
 
-def _guarded_names(tree: nodes.Template) -> set[str]:
+def _guarded_names(kinds: Kinds) -> set[str]:
     """Names that the template tests anywhere: ``is defined``, ``default``, or as (part of) a condition."""
     guarded: set[str] = set()
-    for node in walk(tree):
-        if isinstance(node, nodes.Test | nodes.Filter):
-            if isinstance(node, nodes.Test) or node.name in ("default", "d"):
-                guarded |= _names(node.node)
-        elif isinstance(node, nodes.If | nodes.CondExpr):
+    for node in kinds.get(nodes.Test, []):
+        guarded |= _names(node.node)
+    for node in kinds.get(nodes.Filter, []):
+        if node.name in ("default", "d"):
+            guarded |= _names(node.node)
+    for kind in (nodes.If, nodes.CondExpr):
+        for node in kinds.get(kind, []):
             guarded |= _names(node.test)
-        elif isinstance(node, nodes.And | nodes.Or | nodes.Not):
+    for kind in (nodes.And, nodes.Or, nodes.Not):
+        for node in kinds.get(kind, []):
             guarded |= _names(node)
     return guarded
 
@@ -117,15 +128,13 @@ def _names(node: nodes.Node | None) -> set[str]:
     return {child.name for child in walk(node) if isinstance(child, nodes.Name)}
 
 
-def _risky_uses(tree: nodes.Template) -> set[int]:
+def _risky_uses(kinds: Kinds) -> set[int]:
     """Uses of a name that print it, loop over it, or reach into it."""
-    risky: set[int] = set()
-    for node in walk(tree):
-        if isinstance(node, nodes.For):
-            risky.add(id(node.iter))
-        elif isinstance(node, nodes.Getattr | nodes.Getitem | nodes.Filter):
-            risky.add(id(node.node))
-        elif isinstance(node, nodes.Output | nodes.Add | nodes.Concat):
+    risky = {id(node.iter) for node in kinds.get(nodes.For, [])}
+    for kind in (nodes.Getattr, nodes.Getitem, nodes.Filter):
+        risky |= {id(node.node) for node in kinds.get(kind, [])}
+    for kind in (nodes.Output, nodes.Add, nodes.Concat):
+        for node in kinds.get(kind, []):
             risky |= {id(child) for child in node.iter_child_nodes()}
     return risky
 

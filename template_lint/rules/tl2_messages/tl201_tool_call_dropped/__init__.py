@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
+from template_lint.facts.parallel import SECOND_ARGUMENT, second_call_is_lost
 from template_lint.facts.probes import ARGUMENT, CALL_NAME
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
@@ -14,7 +15,8 @@ class ToolCallDropped(Rule):
     """A tool call in history is not in the prompt, although its result is.
 
     What: a call with a name and an argument that occur nowhere else is rendered together with its result. The result
-    is in the prompt; the name, or the argument, is not.
+    is in the prompt; the name, or the argument, is not. Then two calls in one turn: both results are in the prompt, and
+    one of the calls only.
 
     Why it matters: the model reads an answer to a question it never asked. Prefix checks pass on such a template,
     because nothing that is not printed can change.
@@ -56,4 +58,12 @@ class ToolCallDropped(Rule):
                 else "Render the function's name beside its arguments.",
                 severity=Severity.WARNING if by_id else None,
                 evidence={"shapes": [facts.shape.describe()], "name": False},
+            )
+        elif second_call_is_lost(facts):
+            yield self.finding(
+                facts,
+                "of two calls in one turn the second is not in the prompt, though its result is:"
+                f" {SECOND_ARGUMENT!r} is missing",
+                remedy="Loop over message.tool_calls, or refuse more than one with raise_exception.",
+                evidence={"shapes": [facts.shape.describe()], "calls": 2},
             )

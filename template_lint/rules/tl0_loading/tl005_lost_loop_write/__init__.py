@@ -1,0 +1,46 @@
+"""TL005: a name set inside a loop is read where that value cannot arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from template_lint.facts import TemplateFacts
+from template_lint.facts.lost_writes import lost_writes
+from template_lint.model import Finding, Severity
+from template_lint.rendering.positions import offset_of
+from template_lint.rules.base import Rule
+from template_lint.rules.wording import shorten
+
+
+class LostLoopWrite(Rule):
+    """A name is set inside ``{% for %}``, never used there, and read outside, where it still has its old value.
+
+    What: in Jinja a ``set`` inside a loop makes a name of that iteration. The template sets a name that exists outside
+    the loop, does not read it before the iteration ends, and reads it after the loop or in the next iteration as if it
+    had been kept.
+
+    Why it matters: the loop's work is thrown away without a word: a separator is never written, a text stays empty, a
+    flag stays false.
+
+    How to fix: keep the value in a namespace: ``{% set ns = namespace(found=false) %}``, ``{% set ns.found = true %}``.
+    """
+
+    code = "TL005"
+    name = "lost-loop-write"
+    severity = Severity.WARNING
+
+    def check(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Follow each name that is set more than once."""
+        source_map = facts.template.source_map
+        for lost in lost_writes(facts.template.tree, facts.source):
+            start = offset_of(lost.write)
+            line, _ = source_map.line_column(offset_of(lost.read))
+            where = "in the next iteration" if lost.next_iteration else "after the loop"
+            name = shorten(lost.name)[1:-1]
+            yield self.finding(
+                facts,
+                f"'{name}' is set inside a loop and lost: line {line} reads it {where} and finds the old value",
+                remedy=f"Keep it in a namespace: {{% set ns = namespace({name}=...) %}}, {{% set ns.{name} = ... %}}.",
+                place=source_map.place(start, start + len(lost.name)),
+                evidence={"name": lost.name, "read_line": line, "next_iteration": lost.next_iteration},
+            )

@@ -1,0 +1,110 @@
+"""TL206: shapes that mean the same give different prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from template_lint.facts import TemplateFacts
+from template_lint.facts.literals import literal_in
+from template_lint.facts.prefix import common_prefix_length
+from template_lint.facts.variants import JSON_RESULT, Kind, Variant, hard_variant, variants
+from template_lint.model import Finding, Place, Severity
+from template_lint.rules.base import Rule
+from template_lint.rules.places import printed_at
+from template_lint.rules.wording import around, shorten, word_start
+
+_REMEDIES = {
+    Kind.ARGUMENTS: "Print arguments as they are where they are a string, and with tojson where they are a mapping.",
+    Kind.EMPTY: "Treat content that is absent, null or empty alike: message.content or ''.",
+    Kind.NO_CALLS: "Test that there are calls, not that the key is there: {% if message.tool_calls %}.",
+    Kind.PARTS: "Print the text of a text part as if it were the whole content.",
+    Kind.REASONING: "Read the reasoning from reasoning_content, thinking or reasoning, whichever is there.",
+}
+_LEGITIMATE_BEFORE_QUOTE = (":", ",", "[", "(", "=")
+
+
+class ShapeEquivalence(Rule):
+    """Two shapes of one conversation give two prompts.
+
+    What: arguments as a JSON string and as a mapping (a string is often encoded a second time), empty, null and absent
+    content, ``tool_calls: []`` and none, text and one typed text part, the names under which reasoning is sent, and a
+    tool result that is JSON text and comes out quoted. White space between JSON tokens does not count.
+
+    Why it matters: which of them arrives depends on the client, the server and its version. The model was trained on
+    one prompt and reads another.
+
+    How to fix: bring each value into one form before it is printed.
+    """
+
+    code = "TL206"
+    name = "shape-equivalence"
+    severity = Severity.WARNING
+
+    def check(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Compare each shape with the usual one; one finding per place."""
+        reported: set[Place | None] = set()
+        for variant in variants(facts):
+            if not variant.comparable or not _differs(variant):
+                continue
+            text, usual = variant.outcome.text or "", variant.reference.text or "" if variant.reference else ""
+            offset = common_prefix_length(text, usual)
+            place = printed_at(facts, variant.conversation, offset)
+            if place is None or place not in reported:
+                reported.add(place)
+                yield self.finding(
+                    facts,
+                    f"{variant.title} gives another prompt: {_excerpt(usual, offset)} becomes {_excerpt(text, offset)}",
+                    remedy=_REMEDIES[variant.kind],
+                    place=place,
+                    evidence=_evidence(variant.title, usual, text, offset),
+                )
+        if facts.tool_rules_apply:
+            yield from self._quoted_result(facts, reported)
+
+    def _quoted_result(self, facts: TemplateFacts, reported: set[Place | None]) -> Iterator[Finding]:
+        """A result that is JSON text, standing in the prompt as a quoted string."""
+        quoted = JSON_RESULT.replace('"', '\\"')
+        variant = hard_variant(facts)
+        text = variant.outcome.text or ""
+        at = text.find(quoted)
+        if at <= 0 or JSON_RESULT in text or text[at - 1] != '"':
+            return
+        if text[: at - 1].rstrip().endswith(_LEGITIMATE_BEFORE_QUOTE):
+            return
+        place = printed_at(facts, variant.conversation, at)
+        if place is not None and place in reported:
+            return
+        yield self.finding(
+            facts,
+            f"a tool result that is a string is encoded again: {shorten(JSON_RESULT)} becomes"
+            f" {shorten(text[at - 1 : at + len(quoted) + 1])}",
+            remedy="Print the content as it is where it is a string; tojson is for mappings and lists.",
+            place=place,
+            evidence=_evidence("a tool result that is JSON text", JSON_RESULT, text, at),
+        )
+
+
+def _differs(variant: Variant) -> bool:
+    """Whether the prompts differ in a way that no other rule reports."""
+    text, usual = variant.outcome.text or "", variant.reference.text or "" if variant.reference else ""
+    if text == usual:
+        return False
+    if variant.kind is Kind.ARGUMENTS and "".join(text.split()) == "".join(usual.split()):
+        return False
+    if variant.kind is Kind.PARTS and not all(word in text for word in variant.words):
+        return False
+    if variant.kind is Kind.PARTS and not all(word in usual for word in variant.words):
+        return False
+    return literal_in(variant) is None
+
+
+def _excerpt(text: str, offset: int) -> str:
+    start = word_start(text, offset)
+    return shorten(text[start:], 28) if start < len(text) else "nothing"
+
+
+def _evidence(shape: str, usual: str, text: str, offset: int) -> dict[str, Any]:
+    earlier, at = around(usual, offset)
+    later, _ = around(text, offset)
+    return {"shape": shape, "usual": earlier, "shaped": later, "excerpt_offset": at, "offset": offset}

@@ -1,0 +1,153 @@
+"""TL208: a rendered call does not parse back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from template_lint.facts import TemplateFacts
+from template_lint.facts.call_grammars import Grammar, find_grammar, read_call, same_value
+from template_lint.facts.literals import python_literals
+from template_lint.facts.probes import ARGUMENT, CALL_NAME, RESULT
+from template_lint.facts.variants import (
+    HARD_ARGUMENTS,
+    JSON_RESULT,
+    Conversation,
+    Kind,
+    hard_variant,
+    tool_conversation,
+    with_arguments,
+)
+from template_lint.model import Finding, Severity
+from template_lint.rules.base import Rule, Skip
+from template_lint.rules.places import printed_at
+from template_lint.rules.wording import around, shorten
+
+_OPENED = re.compile(r'\{\s*"\w+"\s*:')
+_DECODER = json.JSONDecoder()
+_MOST_BEFORE = 200
+
+
+class CallRoundTrip(Rule):
+    """A rendered call does not parse back to its arguments, or text that looks like JSON is not JSON.
+
+    What: a call with strings that hold quotes, a newline, ``<`` and other scripts, with numbers, booleans, null, a list
+    and a mapping is rendered and read back in the language that the model writes calls in: JSON in tags, a name and
+    then JSON, XML parameters, a Python call. Then the same is asked of JSON-looking text around a tool result.
+
+    Why it matters: the model learns to write calls that its own parser refuses or misreads.
+
+    How to fix: print arguments with ``tojson``, whole, instead of pasting values between quotes.
+    """
+
+    code = "TL208"
+    name = "call-round-trip"
+    severity = Severity.WARNING
+    needs = ("template", "syntax", "tools")
+
+    def check(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Read the probe's call, then the hard one; and look at what stands around the result."""
+        usual = tool_conversation(facts)
+        text = usual.render(facts).text
+        if text is None:
+            failed = usual.render(facts)
+            raise Skip(f"a tool conversation does not render: {failed.error}: {failed.message[:120]}")
+        result = self._result(facts, usual, text, RESULT)
+        hard = hard_variant(facts).conversation
+        hard_text = hard.render(facts).text
+        if result is None and hard_text is not None:
+            result = self._result(facts, hard, hard_text, JSON_RESULT)
+        if result is not None:
+            yield result
+        if ARGUMENT not in text:
+            if result is None:
+                raise Skip("the call is not in the prompt (TL201)")
+            return
+        known = find_grammar(text, CALL_NAME, {"zqkey": ARGUMENT})
+        if known is None:
+            if result is None:
+                at = text.rfind(ARGUMENT)
+                raise Skip(f"the language of this call is not known: {shorten(text[max(0, at - 40) : at + 20], 70)}")
+            return
+        yield from self._call(facts, *known)
+
+    def _call(self, facts: TemplateFacts, grammar: Grammar, number: int) -> Iterator[Finding]:
+        hard = hard_variant(facts)
+        if any(literal.variant.kind is Kind.HARD and literal.text[0] in "[{" for literal in python_literals(facts)):
+            return
+        arguments = HARD_ARGUMENTS if hard.outcome.ok else {"zqkey": ARGUMENT}
+        conversation = hard.conversation if hard.outcome.ok else tool_conversation(facts)
+        lost = _lost(facts, grammar, number, conversation, arguments)
+        if lost and lost[0][1] is None and hard.outcome.ok:
+            # Nothing could be read: one argument at a time says which of them is to blame.
+            alone = [
+                (found, single)
+                for key in arguments
+                for single in [with_arguments(facts, {"zqkey": ARGUMENT, key: arguments[key]}, RESULT)]
+                for found in _lost(facts, grammar, number, single, {"zqkey": ARGUMENT, key: arguments[key]})
+            ]
+            if alone:
+                lost, conversation = [found for found, _ in alone], alone[0][1]
+        if not lost:
+            return
+        key, read, problem, offset = lost[0]
+        text = conversation.render(facts).text or ""
+        excerpt, at = around(text, offset)
+        sent = json.dumps(arguments.get(key), ensure_ascii=False)
+        what = f"comes back as {shorten(repr(read), 40)}" if read is not None else f"cannot be read: {problem}"
+        yield self.finding(
+            facts,
+            f"the call does not parse back ({grammar.name}): the argument {shorten(sent, 40)} {what}",
+            remedy="Print the arguments with tojson, whole, instead of pasting values between quotes.",
+            place=printed_at(facts, conversation, offset),
+            evidence={
+                "grammar": grammar.name,
+                "lost": list(dict.fromkeys(entry[0] for entry in lost)),
+                "prompt": excerpt,
+                "excerpt_offset": at,
+            },
+        )
+
+    def _result(self, facts: TemplateFacts, conversation: Conversation, text: str, result: str) -> Finding | None:
+        """Text that begins like a JSON object, holds the result, and is not JSON."""
+        at = text.rfind(result)
+        opened = list(_OPENED.finditer(text, max(0, at - _MOST_BEFORE), at))
+        if at < 0 or not opened or "}" in text[opened[-1].start() : at]:
+            return None
+        start = opened[-1].start()
+        try:
+            _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            return self.finding(
+                facts,
+                f"a tool result stands in text that looks like JSON and is none: {shorten(text[start:], 56)}",
+                remedy="Print the result with tojson inside a JSON object.",
+                place=printed_at(facts, conversation, at),
+                evidence={"grammar": "JSON object", "lost": ["result"], "prompt": text[start : at + 40]},
+            )
+        return None
+
+
+def _lost(
+    facts: TemplateFacts, grammar: Grammar, number: int, conversation: Conversation, arguments: dict[str, Any]
+) -> list[tuple[str, Any, str, int]]:
+    """Arguments that did not come back: key, what was read (None: nothing), why, and where in the prompt they stand."""
+    text = conversation.render(facts).text
+    if text is None:
+        return []
+    call = read_call(grammar, text, CALL_NAME, number)
+    if call is None:
+        return [(key, None, "the call is not closed", text.rfind(CALL_NAME)) for key in arguments]
+    if call.arguments is None:
+        return [(key, None, call.problem, call.offset) for key in reversed(arguments)]
+    found: list[tuple[str, Any, str, int]] = []
+    for key, sent in arguments.items():
+        if key not in call.arguments:
+            found.append((key, None, "it is missing", call.offset))
+        elif not same_value(sent, call.arguments[key]):
+            at = text.find(key, call.offset)
+            read = call.arguments[key]
+            found.append((key, read if read is not None else "null", "", at + len(key) if at >= 0 else call.offset))
+    return found
