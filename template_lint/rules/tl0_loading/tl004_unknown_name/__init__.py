@@ -113,12 +113,10 @@ def _guarded_names(kinds: Kinds) -> set[str]:
     for node in kinds.get(nodes.Filter, []):
         if node.name in ("default", "d"):
             guarded |= _names(node.node)
-    for kind in (nodes.If, nodes.CondExpr):
-        for node in kinds.get(kind, []):
-            guarded |= _names(node.test)
-    for kind in (nodes.And, nodes.Or, nodes.Not):
-        for node in kinds.get(kind, []):
-            guarded |= _names(node)
+    for node in [*kinds.get(nodes.If, []), *kinds.get(nodes.CondExpr, [])]:
+        guarded |= _names(node.test)
+    for node in [*kinds.get(nodes.And, []), *kinds.get(nodes.Or, []), *kinds.get(nodes.Not, [])]:
+        guarded |= _names(node)
     return guarded
 
 
@@ -131,11 +129,10 @@ def _names(node: nodes.Node | None) -> set[str]:
 def _risky_uses(kinds: Kinds) -> set[int]:
     """Uses of a name that print it, loop over it, or reach into it."""
     risky = {id(node.iter) for node in kinds.get(nodes.For, [])}
-    for kind in (nodes.Getattr, nodes.Getitem, nodes.Filter):
-        risky |= {id(node.node) for node in kinds.get(kind, [])}
-    for kind in (nodes.Output, nodes.Add, nodes.Concat):
-        for node in kinds.get(kind, []):
-            risky |= {id(child) for child in node.iter_child_nodes()}
+    for node in [*kinds.get(nodes.Getattr, []), *kinds.get(nodes.Getitem, []), *kinds.get(nodes.Filter, [])]:
+        risky.add(id(node.node))
+    for node in [*kinds.get(nodes.Output, []), *kinds.get(nodes.Add, []), *kinds.get(nodes.Concat, [])]:
+        risky |= {id(child) for child in node.iter_child_nodes()}
     return risky
 
 

@@ -45,7 +45,7 @@ class MessageOrder(Rule):
         """Look at renders that are there already; one finding per pair of roles."""
         groups: dict[tuple[str, str], list[_Disorder]] = {}
         for scenario in facts.scenarios:
-            if scenario.tools is not None and not facts.tool_rules_apply:
+            if (scenario.kwargs and not scenario.own) or (scenario.tools is not None and not facts.tool_rules_apply):
                 continue
             disorder = _first_disorder(facts, scenario)
             if disorder is not None:
