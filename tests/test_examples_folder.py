@@ -24,7 +24,7 @@ def test_the_command_of_the_readme() -> None:
     )
     assert done.returncode == 1, done.stderr
     errors = [line.partition(" error ")[0] for line in done.stdout.splitlines() if " error " in line]
-    assert errors == ["examples/broken.jinja:11:12: TL101", "examples/thinking_broken.jinja:7:12: TL101"]
+    assert errors == ["examples/broken.jinja:13:12: TL101", "examples/thinking_broken.jinja:9:12: TL101"]
 
 
 @pytest.mark.parametrize("name", ["fixed.jinja", "thinking_fixed.jinja"])
