@@ -107,7 +107,7 @@ def _sentence(
         prompts = f"; {differ} of {total} conversations read differently" if differ else ""
         return f"{losses[0]}{more}{prompts}{where}"
     if grade is Grade.PROMPTS:
-        return f"{_differing(templates, unmatched, tokenizer)}{where}"
+        return f"{_differing(pair, templates, unmatched, tokenizer)}{where}"
     if unchecked:
         return f"not all of it could be compared: {unchecked[0]}{where}"
     what = _count(len(files), "file") + " changed" if files else "the tokenizer changed"
@@ -129,16 +129,16 @@ def _conversations(templates: Sequence[TemplateDrift]) -> str:
     return f"all {total} conversations"
 
 
-def _differing(templates: Sequence[TemplateDrift], unmatched: Sequence[str], tokenizer: TokenizerDrift | None) -> str:
+def _differing(
+    pair: Pair, templates: Sequence[TemplateDrift], unmatched: Sequence[str], tokenizer: TokenizerDrift | None
+) -> str:
     total = sum(template.prompts.conversations for template in templates)
     differ = sum(len(template.prompts.names) for template in templates)
     if differ:
-        kinds = {
-            "text": sum(template.prompts.number("text") for template in templates),
-            "token ids only": sum(template.prompts.number("ids") for template in templates),
-            "a prompt that one side only gives": sum(template.prompts.number("error") for template in templates),
-        }
-        split = ", ".join(f"{number} in {kind}" for kind, number in kinds.items() if number)
+        raising = "that raise under one of the two" if pair.kind is Kind.VERSIONS else "that raise now"
+        words = {"text": "in text", "ids": "in token ids only", "error": raising}
+        numbers = {kind: sum(template.prompts.number(kind) for template in templates) for kind in words}
+        split = ", ".join(f"{numbers[kind]} {words[kind]}" for kind in words if numbers[kind])
         return f"{differ} of {total} conversations read differently: {split}"
     if tokenizer and tokenizer.differ:
         texts = f"{tokenizer.differ} of {tokenizer.probes} probe texts have other token ids"
