@@ -49,6 +49,11 @@ class Profile(NamedTuple):
         return self.version >= (5, 24)
 
     @property
+    def sanitizes(self) -> bool:
+        """From 5.20 apply_chat_template has ``sanitize_control_tokens``."""
+        return self.version >= (5, 20)
+
+    @property
     def lazy_tracker(self) -> bool:
         """4.57's generation tracker is inactive until something was yielded: a span at offset 0 is lost."""
         return self.version < (5, 0)

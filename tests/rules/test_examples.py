@@ -44,6 +44,7 @@ PLACELESS = {
     "TL211/bad.jinja",
     "TL310/bad",
     "TL401/bad.jinja",
+    "TL505/bad",
     "TL508/bad_growth.jinja",
     "TL508/bad_output.jinja",
 }
