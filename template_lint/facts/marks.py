@@ -18,6 +18,7 @@ MARK = re.compile(
 """What a control token looks like. Prose and code may look like it too: who asks says where it looked."""
 
 _PIPED = re.compile(r"<[|｜].*>|<[^|]*\|>|\[\|.*\|\]|[\[\]]~?[a-z]~?[\[\]]")
+_NAMED = re.compile(r"<(start|end|begin)_[a-z_]+>")
 _WORDS = {"begin": ("end", "stop"), "start": ("end", "stop"), "open": ("close",), "bos": ("eos",)}
 _BARE = re.compile(r"[<\[|｜\]>/]*(?:begin|start|open)[<\[|｜\]>/]*", re.IGNORECASE)
 _CLOSERS = re.compile(r"end|stop|close|eos|eot|eom|sep|return|/", re.IGNORECASE)
@@ -28,9 +29,9 @@ def marks_of(text: str) -> list[str]:
     return MARK.findall(text)
 
 
-def is_piped(mark: str) -> bool:
-    """Whether a mark is of a form that nobody writes as plain text, such as ``<|x|>``: ``<x>`` and ``[X]`` are not."""
-    return _PIPED.fullmatch(mark) is not None
+def is_control(mark: str) -> bool:
+    """Whether a mark is of a form that nobody writes as plain text: ``<|x|>``, ``<end_of_x>``, but not ``<x>``."""
+    return _PIPED.fullmatch(mark) is not None or _NAMED.fullmatch(mark) is not None
 
 
 def closes(mark: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.marks import first_place, is_piped, marks_of
+from template_lint.facts.marks import first_place, is_control, marks_of
 from template_lint.facts.turn import ASK
 from template_lint.facts.written import marks_in_turns, written_marks
 from template_lint.model import Finding, Severity
@@ -14,7 +14,6 @@ from template_lint.rules.base import Rule
 from template_lint.rules.wording import listed
 from template_lint.tokenization import Tokenization
 
-_NAMED = re.compile(r"<(start|end|begin)_[a-z_]+>")
 _BRACKETED = re.compile(r"\[.*\]")
 
 
@@ -42,7 +41,7 @@ class MarkerNotAToken(Rule):
         tokenization = facts.tokenization
         assert tokenization is not None
         spelled = [mark for mark in written_marks(facts) if _is_spelled(tokenization, mark)]
-        control = [mark for mark in spelled if is_piped(mark) or _NAMED.fullmatch(mark)]
+        control = [mark for mark in spelled if is_control(mark)]
         in_turns = set(marks_in_turns(facts))
         tags = [mark for mark in spelled if mark in in_turns and mark not in control and not _BRACKETED.fullmatch(mark)]
         if control:

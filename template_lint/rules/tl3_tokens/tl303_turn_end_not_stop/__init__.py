@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.marks import MARK, ending_of, is_piped
+from template_lint.facts.marks import MARK, ending_of, is_control, literal_place
 from template_lint.facts.turn import ASK, REPLY, plain_turn
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule, Skip
@@ -38,11 +38,12 @@ class TurnEndNotStop(Rule):
     code = "TL303"
     name = "turn-end-not-stop"
     severity = Severity.WARNING
-    needs = ("template", "syntax", "tokenizer")
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
-        """Ask for the reply; where it stops, ask for the call."""
-        assert facts.tokenization is not None
+        """Ask for the reply; where it stops, ask for the call. Without a tokenizer only its configuration is asked."""
+        if facts.tokenization is None:
+            yield from self._by_text(facts)
+            return
         stops = facts.tokenization.eos_ids
         if not stops:
             raise Skip("neither the tokenizer nor generation_config.json names a stop id")
@@ -53,6 +54,25 @@ class TurnEndNotStop(Rule):
             if end is not None and not set(end.ids) & set(stops) and not _is_spelled(facts, end):
                 yield self._finding(facts, end)
                 return
+
+    def _by_text(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Whether a reply ends with the eos_token of tokenizer_config.json; other stop ids have no text here."""
+        snapshot = facts.snapshot
+        eos = facts.variables.get("eos_token")
+        if snapshot is None or not snapshot.config or not eos or snapshot.stop_ids:
+            raise Skip(facts.no_tokenizer)
+        turn = plain_turn(facts)
+        if turn is None or not turn.last.marks:
+            raise Skip("no finished reply that something ends (TL304)")
+        if eos not in turn.last.body:
+            yield self.finding(
+                facts,
+                f"a reply ends with {shorten(turn.last.body.strip())}, and generation stops at {eos} by its "
+                "tokenizer_config.json; generation_config.json is not here",
+                remedy="List the id of the end of turn in eos_token_id of generation_config.json.",
+                place=literal_place(facts, turn.last.marks[0]),
+                evidence={"end": turn.last.body, "eos_token": eos},
+            )
 
     def _finding(self, facts: TemplateFacts, end: _End) -> Finding:
         assert facts.tokenization is not None
@@ -73,7 +93,7 @@ class TurnEndNotStop(Rule):
 def _is_spelled(facts: TemplateFacts, end: _End) -> bool:
     """Whether no mark of the end is a token at all, which is TL302's to report."""
     assert facts.tokenization is not None
-    marks = [mark for mark in ending_of(end.text).marks if is_piped(mark)]
+    marks = [mark for mark in ending_of(end.text).marks if is_control(mark)]
     return bool(marks) and all(facts.tokenization.token_id(mark) is None for mark in marks)
 
 

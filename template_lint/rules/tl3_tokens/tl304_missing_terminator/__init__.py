@@ -37,8 +37,8 @@ class MissingTerminator(Rule):
             return
         if turn.last.rest:
             raise Skip(f"other text follows the reply ({shorten(turn.last.rest, 24)}): this is no open conversation")
-        if not (turn.opening.strip() or (turn.middle or "").strip()):
-            raise Skip("the template writes nothing around messages")
+        if turn.middle is not None and not turn.middle.strip():
+            raise Skip("the template writes nothing between messages: it has no turns")
         header = turn.next_header
         if header is not None and header not in _assistant_header(facts, turn):
             yield from self._header(facts, header)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
+from template_lint.facts.marks import is_control, marks_of
 from template_lint.facts.prefix import Appended
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
+
+_LONGEST = 80
 
 
 class BoundaryMerge(Rule):
     """One token holds the end of what the model wrote and the beginning of what was appended.
 
     What: a conversation with a tool result is encoded as a whole. No token may begin in the assistant's turn and end in
-    the tool's. Prefixes that fail in ids are TL102.
+    the tool's. Prefixes that fail in ids are TL102; an end of turn that is no token is TL302.
 
     Why it matters: no mask is right for such a token, and the model never sampled it: what it sampled ends at the
     border.
@@ -38,6 +41,8 @@ class BoundaryMerge(Rule):
         for question in questions:
             earlier, later = question.earlier_outcome.text or "", question.later_outcome.text or ""
             border = len(earlier.rstrip())
+            if _is_spelled(facts, earlier[:border]):
+                continue
             ids, offsets = facts.tokenization.encode_with_offsets(later)
             straddling = [i for i, (a, b) in zip(ids, offsets, strict=True) if a < border < b]
             if straddling and facts.token_divergence(question) is None:
@@ -55,3 +60,15 @@ class BoundaryMerge(Rule):
                 scenario=names[0],
                 evidence={"token_id": token_id, "excerpt": excerpt, "scenarios": names},
             )
+
+
+def _is_spelled(facts: TemplateFacts, text: str) -> bool:
+    """Whether a text ends with a mark that should be a token and is none."""
+    assert facts.tokenization is not None
+    marks = marks_of(text[-_LONGEST:])
+    return (
+        bool(marks)
+        and text.endswith(marks[-1])
+        and is_control(marks[-1])
+        and not facts.tokenization.token_id(marks[-1])
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.masks import MarkedTurn, displaced_tags
@@ -46,7 +46,8 @@ class MaskCoverage(Rule):
             )
         if displaced:
             return
-        found = [wrong for turn in judged(facts) if (wrong := _judge(turn)) is not None]
+        turns = judged(facts)
+        found = [wrong for turn in turns if (wrong := _judge(turn)) is not None] or list(_lost(turns))
         remedy = "Print each assistant message within one {% generation %} block."
         yield from mask_findings(self, facts, found, remedy)
 
@@ -66,3 +67,15 @@ def _judge(turn: MarkedTurn) -> Wrong | None:
     if turn.alone is not None and turn.before != turn.alone:
         return Wrong(turn, "an earlier turn is marked otherwise once a reply follows", 0, turn.history)
     return None
+
+
+def _lost(turns: Sequence[MarkedTurn]) -> Iterator[Wrong]:
+    """Turns that were marked when they were last, and are not when another reply follows."""
+    for turn in turns:
+        for earlier in turns:
+            if earlier.scenario is turn.scenario and earlier.length < turn.length and earlier.marked:
+                starts = [start for start, _ in turn.before]
+                begin, end = earlier.marked[0][0], earlier.stop
+                if turn.text.startswith(earlier.text[:end]) and begin not in starts:
+                    yield Wrong(turn, "{text} is not marked once another reply follows", begin, end)
+                    break

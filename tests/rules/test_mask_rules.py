@@ -1,0 +1,139 @@
+"""TL4: what is marked against what the model writes, on small templates."""
+
+from __future__ import annotations
+
+from template_lint.model import Finding, Severity
+from tests.rules.helper import check_rule, excerpt, skip_reason
+
+TEMPLATE = """\
+{%- for message in messages %}
+{%- if message.role == 'assistant' %}
+ASSISTANT
+{%- else %}
+{{- '<|' + message.role + '|>' + message.content + '<|end|>\\n' }}
+{%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}
+"""
+RIGHT = "{{- '<|assistant|>' }}{% generation %}{{ message.content + '<|end|>' }}{% endgeneration %}{{ '\\n' }}"
+CODES = ("TL402", "TL403", "TL404")
+
+
+def template(assistant: str) -> str:
+    return TEMPLATE.replace("ASSISTANT", assistant)
+
+
+def found(source: str, **options: str) -> list[Finding]:
+    return [finding for code in CODES for finding in check_rule(code, source, **options)]
+
+
+def test_a_right_mask_has_no_finding() -> None:
+    assert found(template(RIGHT)) == []
+    assert found(template(RIGHT), transformers="4.57") == []
+
+
+def test_without_the_tag_one_rule_speaks() -> None:
+    source = template("{{- '<|assistant|>' + message.content + '<|end|>\\n' }}")
+    [finding] = check_rule("TL401", source)
+    assert finding.severity is Severity.INFO
+    assert all("TL401" in (skip_reason(code, source) or "") for code in CODES)
+
+
+def test_a_header_inside_is_cut_out() -> None:
+    source = template("{%- generation %}{{ '<|assistant|>' }}{{ message.content + '<|end|>' }}{% endgeneration %}")
+    [finding] = found(source)
+    assert finding.rule == "TL402"
+    assert finding.message.startswith("'<|assistant|>', which the generation prompt prints, is marked")
+    assert excerpt(source, finding) == "'<|assistant|>'"
+
+
+def test_the_first_token_of_the_model_outside() -> None:
+    source = template(RIGHT.replace("'<|assistant|>' }}", "'<|assistant|>' }}{{ '\\n' }}", 1))
+    [finding] = found(source)
+    assert (finding.rule, finding.severity) == ("TL402", Severity.ERROR)
+    assert finding.message.startswith("'\\n', with which the model begins, is not marked")
+
+
+def test_a_thinking_block_that_the_prompt_gives_is_no_beginning() -> None:
+    source = template(
+        "{{- '<|assistant|>' }}{% generation %}{{ '<think></think>' }}{{ message.content + '<|end|>' }}"
+        "{% endgeneration %}"
+    ).replace("{{ '<|assistant|>' }}{% endif", "{{ '<|assistant|><think></think>' }}{% endif")
+    [finding] = found(source)
+    assert finding.message.startswith("'<think></think>', which the generation prompt prints, is marked")
+
+
+def test_a_terminator_outside() -> None:
+    source = template(
+        "{{- '<|assistant|>' }}{% generation %}{{ message.content }}{% endgeneration %}{{ '<|end|>\\n' }}"
+    )
+    [finding] = found(source)
+    assert (finding.rule, finding.severity) == ("TL403", Severity.ERROR)
+    assert excerpt(source, finding) == "'<|end|>\\n'"
+    assert finding.evidence["marked"][0] == finding.evidence["expected"].removesuffix("<|end|>")
+
+
+def test_white_space_after_the_terminator_is_a_warning() -> None:
+    source = template("{{- '<|assistant|>' }}{% generation %}{{ message.content + '<|end|>\\n' }}{% endgeneration %}")
+    [finding] = found(source)
+    assert (finding.rule, finding.severity) == ("TL403", Severity.WARNING)
+
+
+def test_a_second_mark_after_the_terminator_may_stay_outside() -> None:
+    source = template(RIGHT.replace("{{ '\\n' }}", "{{ '<|endoftext|>' }}"))
+    [finding] = found(source)
+    assert (finding.rule, finding.severity) == ("TL403", Severity.WARNING)
+    assert "'<|endoftext|>' follows the end of the turn" in finding.message
+
+
+def test_a_call_outside() -> None:
+    source = template(
+        "{{- '<|assistant|>' }}{% generation %}{{ message.content or '' }}{% endgeneration %}"
+        "{% for c in message.tool_calls or [] %}[{{ c.function.name }}{{ c.function.arguments|tojson }}]{% endfor %}"
+        "{% generation %}{{ '<|end|>' }}{% endgeneration %}{{ '\\n' }}"
+    )
+    findings = check_rule("TL404", source)
+    assert any("inside a call is not marked" in finding.message for finding in findings)
+    assert all(finding.severity is Severity.ERROR for finding in findings)
+
+
+def test_a_message_of_another_inside() -> None:
+    source = template(
+        "{{- '<|assistant|>' }}{% generation %}{{ message.content + '<|end|>' }}"
+        "{{ '<|user|>' + loop.nextitem.content if loop.nextitem is defined else '' }}{% endgeneration %}"
+    )
+    assert any("which another wrote, is marked" in finding.message for finding in check_rule("TL404", source))
+
+
+def test_an_earlier_turn_that_loses_its_mark() -> None:
+    source = template(
+        "{{- '<|assistant|>' }}{% if loop.last %}{% generation %}{{ message.content + '<|end|>' }}{% endgeneration %}"
+        "{% else %}{{ message.content + '<|end|>' }}{% endif %}"
+    )
+    [finding] = found(source)
+    assert "is not marked once another reply follows" in finding.message
+
+
+def test_a_tag_in_a_block_that_collects_text_is_one_finding() -> None:
+    inner = "{% generation %}{{ message.content + '<|end|>' }}{% endgeneration %}"
+    collected = [
+        template("{{- '<|assistant|>' }}{% set turn %}" + inner + "{% endset %}{{ turn }}"),
+        template("{{- '<|assistant|>' }}{% filter trim %}" + inner + "{% endfilter %}"),
+        "{% macro turn(message) %}" + inner + "{% endmacro %}" + template("{{- '<|assistant|>' + turn(message) }}"),
+    ]
+    for source in collected:
+        [finding] = found(source)
+        assert finding.rule == "TL404"
+        assert excerpt(source, finding) == "generation"
+
+
+def test_a_span_at_the_beginning_of_the_text_is_lost_under_4_57() -> None:
+    """Under 4.57 the tracker records nothing before something was printed."""
+    source = "{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}{{ m.content + '<|end|>' }}"
+    source += "{% endgeneration %}{% endif %}{% endfor %}"
+    assert not any("nothing of a reply" in finding.message for finding in found(source))
+    assert any("nothing of a reply" in finding.message for finding in found(source, transformers="4.57"))
+
+
+def test_tools_that_are_not_shown_are_not_judged() -> None:
+    assert found(template(RIGHT.replace("message.content +", "message.content ~"))) == []
