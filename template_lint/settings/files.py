@@ -24,7 +24,7 @@ def find_settings(start: Path | None = None) -> Settings:
     for candidate in (folder, *folder.parents):
         found = [path for name in YAML_NAMES if (path := candidate / name).is_file()]
         pyproject = candidate / PYPROJECT
-        if pyproject.is_file() and _has_table(pyproject):
+        if pyproject.is_file() and has_table(pyproject):
             found.append(pyproject)
         if len(found) > 1:
             names = " and ".join(path.name for path in found)
@@ -67,7 +67,8 @@ def _text(path: Path, shown: str) -> str:
         raise UsageError(f"cannot read {shown}: {error.strerror or error}.") from None
 
 
-def _has_table(path: Path) -> bool:
+def has_table(path: Path) -> bool:
+    """Whether a pyproject.toml configures template-lint. Raises UsageError where it cannot be read."""
     shown = Base(path).file
     text = _text(path, shown)
     return "template-lint" in text and read_toml(text, shown) is not None
