@@ -129,6 +129,16 @@ class TemplateReport(NamedTuple):
     checked: list[str] = []
     pointer: str | None = None
     directives: list[Directive] = []
+
+    @property
+    def unrendered(self) -> bool:
+        """Whether it renders no conversation, and nobody has accepted the error (by an ignore or the baseline)."""
+        accepted = any(
+            finding.severity is Severity.ERROR and finding.suppressed not in (None, "min-severity")
+            for finding in self.findings
+        )
+        return self.verdict.tito == "unrenderable" and not accepted
+
     display: dict[str, Any] | None = None
 
 
@@ -224,20 +234,8 @@ class Report(NamedTuple):
 
     @property
     def unrendered(self) -> list[tuple[TargetReport, TemplateReport]]:
-        """The templates that render no conversation, with their targets: most rules could not look at them.
-
-        One whose error somebody has accepted (an ignore with a reason, the baseline) is not among them.
-        """
-        return [
-            (target, template)
-            for target in self.targets
-            for template in target.templates
-            if template.verdict.tito == "unrenderable"
-            and not any(
-                finding.severity is Severity.ERROR and finding.suppressed not in (None, "min-severity")
-                for finding in template.findings
-            )
-        ]
+        """The templates that render no conversation, with their targets: most rules could not look at them."""
+        return [(target, template) for target in self.targets for template in target.templates if template.unrendered]
 
     def by_rule(self) -> dict[str, int]:
         """How many findings each rule has that nothing hides, by code."""

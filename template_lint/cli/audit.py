@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from template_lint.cli.support.completion import complete_files
 from template_lint.cli.support.failures import ExitCode
 from template_lint.errors import UsageError
 
@@ -29,7 +30,7 @@ Exit codes:
 
 
 @click.command("audit", short_help="Check recorded rollouts: buffers, masks, log-probabilities.", epilog=EPILOG)
-@click.argument("rollouts", nargs=-1, metavar="[ROLLOUTS]...")
+@click.argument("rollouts", nargs=-1, metavar="[ROLLOUTS]...", shell_complete=complete_files)
 @click.option(
     "--tokenizer", "target", metavar="TARGET", required=True, help="The model that sampled: folder, Hub, .gguf."
 )

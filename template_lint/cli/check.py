@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from template_lint.cli.support.completion import complete_files
 from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.outputs import Output, emit, parse_outputs
 from template_lint.cli.support.pinning import choose, pin_options
@@ -38,7 +39,7 @@ Exit codes:
 
 
 @click.command("check", short_help="Lint chat templates.", epilog=EPILOG)
-@click.argument("targets", nargs=-1)
+@click.argument("targets", nargs=-1, shell_complete=complete_files)
 @settings_options
 @pin_options
 @click.option(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from template_lint.cli.support.completion import complete_files
 from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.outputs import emit, parse_outputs
 from template_lint.cli.support.progress import progress_bar
@@ -39,7 +40,7 @@ Exit codes:
 
 
 @click.command("diff", short_help="What changed since the pin, or between two targets.", epilog=EPILOG)
-@click.argument("targets", nargs=-1, metavar="[MODEL | A B]")
+@click.argument("targets", nargs=-1, metavar="[MODEL | A B]", shell_complete=complete_files)
 @click.option("--lock", "lock_file", type=click.Path(path_type=Path), help="The lock. [default: the nearest above]")
 @click.option(
     "--transformers",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from template_lint.cli.support.completion import complete_rules
 from template_lint.cli.support.outputs import standard_output
 from template_lint.config import Options
 from template_lint.model import Report
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command("explain", short_help="Explain one rule.", epilog="Examples: explain TL101, explain tool-prefix")
-@click.argument("rule", metavar="CODE|NAME")
+@click.argument("rule", metavar="CODE|NAME", shell_complete=complete_rules)
 def command(rule: str) -> None:
     """Say what a rule means, why it matters and how to fix it, with examples and how they are reported."""
     from template_lint.rules.registry import find_rule

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from template_lint.cli.support.completion import complete_files
 from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.outputs import atomic, standard_output
 from template_lint.cli.support.pinning import choose, pin_options
@@ -35,7 +36,7 @@ Exit codes:
 
 
 @click.command("fix", short_help="Repair a chat template, with the proof.", epilog=EPILOG)
-@click.argument("target")
+@click.argument("target", shell_complete=complete_files)
 @click.option(
     "-o", "--write", "path", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it."
 )

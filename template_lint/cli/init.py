@@ -59,7 +59,8 @@ def command(yes: bool) -> ExitCode:
     for file in new:
         _write(found.root / file.path, file.content)
         say(f"wrote {_from_here(found.root / file.path)}")
-    say("next: template-lint check")
+    for line in _next(found, new):
+        say(line)
     return ExitCode.CLEAN
 
 
@@ -85,6 +86,18 @@ def _show(found: Survey, files: Sequence[Proposal], out: TextIO, canvas: Canvas)
         else:
             out.write("\n" + canvas.paint(f"--- {path} is there and stays as it is.", "bold") + "\n")
     out.write("\n")
+
+
+def _next(found: Survey, new: Sequence[Proposal]) -> list[str]:
+    """What to do now, a command a line."""
+    steps = [("template-lint check", "what the gate will say")]
+    if not found.targets and found.configuration is None:
+        steps.insert(0, (f"edit {_from_here(found.root / new[0].path)}", "name what to check"))
+    if any(file.path.startswith(".pre-commit") for file in new):
+        steps.append(("pre-commit install", "checks the files of each commit"))
+    names = " ".join(_from_here(found.root / file.path) for file in new)
+    steps.append((f"git add {names}", "then commit: the workflow runs on each pull request"))
+    return ["next:", *(f"  {step}   # {why}" for step, why in steps)]
 
 
 def _block(text: str, out: TextIO) -> None:

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 import click
 
+from template_lint.cli.support.completion import complete_files
 from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.look import RESERVED, Request, about, look
 from template_lint.cli.support.outputs import standard_output
@@ -31,7 +32,7 @@ Examples:
 
 
 @click.command("render", short_help="Show a conversation as the model reads it.", epilog=EPILOG)
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=complete_files)
 @click.option("--scenario", metavar="NAME", help=f"Which conversation. [default: {DEFAULT_SCENARIO}]")
 @click.option(
     "--conversation",

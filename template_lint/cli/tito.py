@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from template_lint.cli.support.completion import complete_files
 from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.outputs import standard_output
 from template_lint.cli.support.pinning import choose, pin_options
@@ -27,7 +28,7 @@ Exit codes:
 
 
 @click.command("tito", short_help="Is a token-in-token-out buffer exactly right?", epilog=EPILOG)
-@click.argument("targets", nargs=-1, metavar="[TARGET...]")
+@click.argument("targets", nargs=-1, metavar="[TARGET...]", shell_complete=complete_files)
 @click.option("--tokenizer", metavar="TARGET", help="The tokenizer for templates that come without one.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of segmentations and toy policy.")
 @click.option(

@@ -45,7 +45,7 @@ class Entry(NamedTuple):
         """How the template did, at a glance."""
         if self.worst in _ICON:
             return _ICON[self.worst]
-        return "❓" if self.template is not None and self.template.verdict.tito == "unrenderable" else "✅"
+        return "❓" if self.template is not None and self.template.unrendered else "✅"
 
     def number(self, severity: Severity) -> int:
         """How many findings have a severity."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 from template_lint.settings.survey import Survey
@@ -78,8 +79,9 @@ fail-on: error
 
 
 def _workflow(found: Survey) -> Proposal:
-    there = (found.root / WORKFLOW).exists()
-    return Proposal(WORKFLOW, workflow_text(found.branch), there, _step() if there else "")
+    there = _text(found.root / WORKFLOW)
+    wanted = there is not None and REPOSITORY not in there
+    return Proposal(WORKFLOW, workflow_text(found.branch), there is not None, _step() if wanted else "")
 
 
 def workflow_text(branch: str) -> str:
@@ -115,14 +117,19 @@ def _step() -> str:
 
 def _hooks(found: Survey) -> Proposal:
     entry = hook_text(found.lock)
-    path = found.root / HOOKS
-    if not path.exists():
-        return Proposal(HOOKS, f"repos:\n{entry}", False)
+    there = _text(found.root / HOOKS)
+    wanted = there is not None and re.search(r"^\s*-\s*id:\s*template-lint\b", there, re.MULTILINE) is None
+    return Proposal(HOOKS, f"repos:\n{entry}", there is not None, entry if wanted else "")
+
+
+def _text(path: Path) -> str | None:
+    """What stands in a file; None where nothing is there, and nothing where it cannot be read."""
+    if not path.exists() and not path.is_symlink():
+        return None
     try:
-        present = re.search(r"^\s*-\s*id:\s*template-lint\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        present = None
-    return Proposal(HOOKS, f"repos:\n{entry}", True, "" if present else entry)
+        return ""
 
 
 def hook_text(lock: bool) -> str:

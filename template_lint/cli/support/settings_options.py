@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from template_lint.cli.support.completion import complete_files, complete_outputs, complete_rules
 from template_lint.config import REQUIREMENTS
 from template_lint.errors import UsageError
 from template_lint.model import Severity
@@ -19,6 +20,12 @@ _REPEATABLE = (
     *(Kind.RULES, Kind.SEVERITIES, Kind.REQUIREMENTS),
     *(Kind.PATHS, Kind.PATTERNS, Kind.OUTPUTS),
 )
+_COMPLETIONS = {
+    Kind.RULES: complete_rules,
+    Kind.OUTPUTS: complete_outputs,
+    Kind.TARGET: complete_files,
+    Kind.PATTERNS: complete_files,
+}
 
 
 def settings_options(function: F) -> F:
@@ -55,6 +62,7 @@ def _option(key: Key) -> Callable[[F], F]:
         multiple=repeatable,
         default=None,
         metavar=key.metavar,
+        shell_complete=_COMPLETIONS.get(key.kind),
         help=text + default,
     )
 

@@ -101,5 +101,5 @@ def unchecked(report: Report) -> Iterator[Unchecked]:
         if target.error is not None:
             yield Unchecked(target, None, target.error.kind, target.error.message)
         for template in target.templates:
-            if template.verdict.tito == "unrenderable":
+            if template.unrendered:
                 yield Unchecked(target, template, "unrenderable", "the template renders no conversation of ours")
