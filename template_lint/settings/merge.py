@@ -39,10 +39,17 @@ class Settings(NamedTuple):
         return default if found is None else found.value
 
     def over(self, given: Mapping[str, Any]) -> Settings:
-        """These settings with those of the command line over them. ``extend-*`` adds; ``select`` starts anew."""
+        """These settings with those of the command line over them. ``extend-*`` adds; ``select`` starts anew.
+
+        What the file selects in so many words, the command line may ignore.
+        """
         values = dict(self.values)
         if "select" in given:
             values = {key: value for key, value in values.items() if key not in SELECTION}
+        if "ignore" in given and "select" not in given and "select" in values:
+            before = values["select"]
+            left = tuple(word for word in before.value if word not in given["ignore"])
+            values["select"] = before._replace(value=left or before.value)
         for key, value in given.items():
             origin = f"--{key}" if not (isinstance(value, bool) and not value) else f"--no-{key}"
             if key.startswith("extend-") and key in values:

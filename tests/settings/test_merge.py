@@ -41,6 +41,11 @@ def test_extending_adds() -> None:
     assert options.extend_select == ("TL5",)
 
 
+def test_what_the_file_selects_the_command_line_may_ignore() -> None:
+    options = FILE.over({"ignore": ("TL2",)}).options()
+    assert (options.select, options.ignore) == (("TL1",), ("TL2",))
+
+
 def test_selecting_starts_anew() -> None:
     options = FILE.over({"select": ("TL107",)}).options()
     assert (options.select, options.ignore, options.extend_ignore) == (("TL107",), (), ())

@@ -65,12 +65,12 @@ def note_lines(report: Report) -> list[str]:
     notes = []
     if report.baseline is not None and report.baseline.stale:
         stale, file = report.baseline.stale, visible(report.baseline.file)
-        verb = "is" if stale == 1 else "are"
-        notes.append(f"{count(stale, 'finding')} of {file} {verb} there no more; --prune-baseline removes them")
+        verb, them = ("is", "it") if stale == 1 else ("are", "them")
+        notes.append(f"{count(stale, 'finding')} of {file} {verb} there no more; --prune-baseline removes {them}")
     if report.not_honoured:
-        verb = "is" if report.not_honoured == 1 else "are"
+        verb, them = ("is", "it") if report.not_honoured == 1 else ("are", "them")
         what = count(report.not_honoured, "inline ignore")
-        notes.append(f"{what} {verb} not honoured: not a local file of yours; --inline-ignores honours them")
+        notes.append(f"{what} {verb} not honoured: no local file of yours; --inline-ignores honours {them}")
     return notes
 
 
