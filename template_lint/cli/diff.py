@@ -10,7 +10,7 @@ import click
 from template_lint.cli.support.completion import complete_files
 from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.outputs import emit, parse_outputs
-from template_lint.cli.support.progress import progress_bar
+from template_lint.cli.support.progress import Progress, progress_bar
 from template_lint.config import Options
 from template_lint.errors import UsageError
 from template_lint.model import Severity
@@ -95,13 +95,13 @@ def command(
 
     destinations = parse_outputs(outputs, FORMATS)
     options = Options(tokenizer=tokenizer, conversations=conversations, offline=offline, jobs=jobs)
-    pairs = _pairs(targets, lock_file, transformers, options)
     from template_lint.engine import processors
     from template_lint.lock.drift.run import compare
     from template_lint.scenarios.user import load_conversations
 
     own = [scenario for path in conversations for scenario in load_conversations(path)]
     with progress_bar() as bar:
+        pairs = _pairs(targets, lock_file, transformers, options, bar)
         report = compare(pairs, conversations=own, processes=jobs or processors(), progress=bar)
     emit(destinations, lambda output, stream, canvas: drift_writer(output.format)(report, stream, canvas=canvas))
     if not any(output.format == "text" and output.path is None for output in destinations):
@@ -123,7 +123,13 @@ def exit_code(report: DriftReport, fail_on: Severity | None) -> ExitCode:
     return ExitCode.CLEAN
 
 
-def _pairs(targets: tuple[str, ...], lock_file: Path | None, versions: tuple[str, ...], options: Options) -> list[Pair]:
+def _pairs(
+    targets: tuple[str, ...],
+    lock_file: Path | None,
+    versions: tuple[str, ...],
+    options: Options,
+    progress: Progress | None,
+) -> list[Pair]:
     from template_lint.lock.drift.sides import pair_of_targets, pair_of_versions
     from template_lint.rendering.profiles import parse_profile, resolve_profile
 
@@ -140,4 +146,4 @@ def _pairs(targets: tuple[str, ...], lock_file: Path | None, versions: tuple[str
         return [pair_of_targets(targets[0], targets[1], resolve_profile(version), options)]
     from template_lint.lock.drift.pins import pairs_of_lock
 
-    return pairs_of_lock(targets[0] if targets else None, lock_file, version, options)
+    return pairs_of_lock(targets[0] if targets else None, lock_file, version, options, progress)

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from template_lint.errors import UsageError
+from template_lint.errors import CannotCheckError, UsageError
 from template_lint.lock.drift.model import SideInfo
-from template_lint.lock.drift.sides import Kind, Pair, Patch, Side, load_side
+from template_lint.lock.drift.sides import Kind, Pair, Patch, Side, loaded_side
 from template_lint.lock.model import FILE_NAME, Lock, LockEntry
 from template_lint.lock.pins import Pins
 from template_lint.lock.reading import find_lock
 from template_lint.model import Anchor, TargetError
 from template_lint.rendering.profiles import resolve_profile
+from template_lint.snapshot.load import load_snapshots
+from template_lint.snapshot.model import Snapshot
+from template_lint.target import Target
 
 if TYPE_CHECKING:
     from template_lint.config import Options
     from template_lint.rendering.profiles import Profile
 
 PINNED, LIVE = "pinned", "live"
+Progress = Callable[[int, int, str], None]
+_Found = tuple[Target, Snapshot | CannotCheckError]
 
 
-def pairs_of_lock(name: str | None, lock_file: Path | None, version: str | None, options: Options) -> list[Pair]:
+def pairs_of_lock(
+    name: str | None,
+    lock_file: Path | None,
+    version: str | None,
+    options: Options,
+    progress: Progress | None = None,
+) -> list[Pair]:
     """The pair of one model of the lock, or of all. ``version`` overrides the transformers version of the lock.
 
-    Raises UsageError where there is no lock, LockError where it cannot be used.
+    ``progress`` is called with (done, total, name) while files are fetched. Raises UsageError where there is no lock,
+    LockError where it cannot be used.
     """
     path = lock_file or find_lock(Path.cwd())
     if path is None:
@@ -34,7 +47,11 @@ def pairs_of_lock(name: str | None, lock_file: Path | None, version: str | None,
         )
     pins = Pins.read(path)
     profile = resolve_profile(version or pins.lock.transformers)
-    return [_pair(entry, pins, profile, options) for entry in _entries(pins.lock, name)]
+    entries = _entries(pins.lock, name)
+    targets = [target for entry in entries for target in (pins.pinned(entry), pins.live(entry))]
+    found = load_snapshots(targets, offline=options.offline, profile_version=profile.version, progress=progress)
+    looked_at = list(zip(targets, found, strict=True))
+    return [_pair(entry, pins, profile, *looked_at[2 * index : 2 * index + 2]) for index, entry in enumerate(entries)]
 
 
 def _entries(lock: Lock, name: str | None) -> list[LockEntry]:
@@ -51,19 +68,16 @@ def _entries(lock: Lock, name: str | None) -> list[LockEntry]:
     )
 
 
-def _pair(entry: LockEntry, pins: Pins, profile: Profile, options: Options) -> Pair:
-    live = load_side(pins.live(entry), LIVE, profile, options, requested=entry.requested)
-    if entry.repo is None:
-        pinned = _local_pin(entry, live)
-    else:
-        pinned = load_side(pins.pinned(entry), PINNED, profile, options, requested=entry.requested)
+def _pair(entry: LockEntry, pins: Pins, profile: Profile, pinned: _Found, live: _Found) -> Pair:
+    after = loaded_side(*live, LIVE, profile, entry.requested)
+    before = loaded_side(*pinned, PINNED, profile, entry.requested) if entry.repo else _local_pin(entry, after)
     patches = {
         template.name: Patch(template.patch.name, template.patch.sha256)
         for template in entry.templates
         if template.patch is not None
     }
     anchor = Anchor(pins.lock.file, entry.line) if entry.line else None
-    return Pair(entry.name, Kind.PIN, pinned, live, patches, entry.name, anchor)
+    return Pair(entry.name, Kind.PIN, before, after, patches, entry.name, anchor)
 
 
 def _local_pin(entry: LockEntry, live: Side) -> Side:

@@ -63,22 +63,29 @@ class Pair(NamedTuple):
     anchor: Anchor | None = None
 
 
-def load_side(
+def load_side(target: Target, word: str, profile: Profile, options: Options, tokenizer: Snapshot | None = None) -> Side:
+    """Load one side; what cannot be looked at becomes its error. Raises UsageError for a wrong request."""
+    found: Snapshot | CannotCheckError
+    try:
+        found = load_snapshot(target, offline=options.offline, profile_version=profile.version)
+    except CannotCheckError as error:
+        found = error
+    return loaded_side(target, found, word, profile, target.revision, tokenizer)
+
+
+def loaded_side(
     target: Target,
+    found: Snapshot | CannotCheckError,
     word: str,
     profile: Profile,
-    options: Options,
-    *,
-    requested: str | None = None,
+    requested: str | None,
     tokenizer: Snapshot | None = None,
 ) -> Side:
-    """Load one side; what cannot be looked at becomes its error. Raises UsageError for a wrong request."""
-    info = SideInfo(word, target.text, profile.label, target.repo, None, requested or target.revision)
-    try:
-        snapshot = load_snapshot(target, offline=options.offline, profile_version=profile.version)
-    except CannotCheckError as error:
-        return Side(info, profile, None, TargetError(error.kind, str(error)))
-    return side_of(snapshot, info, profile, tokenizer)
+    """The side of a target that was looked at, or the error that kept us out."""
+    info = SideInfo(word, target.text, profile.label, target.repo, None, requested)
+    if isinstance(found, CannotCheckError):
+        return Side(info, profile, None, TargetError(found.kind, str(found)))
+    return side_of(found, info, profile, tokenizer)
 
 
 def side_of(snapshot: Snapshot, info: SideInfo, profile: Profile, tokenizer: Snapshot | None = None) -> Side:

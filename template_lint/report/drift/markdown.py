@@ -21,26 +21,31 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|<>~&@-])")
 
 
 def write(report: DriftReport, out: TextIO, *, canvas: Canvas) -> None:
-    """Write a table of all comparisons, then each that is not clean with what to do and its evidence folded away."""
+    """Write a table of what is not clean, then each of them with what to do and its evidence folded away."""
+    told = [drift for drift in report.drifts if drift.error is not None or drift.grade is not Grade.SAME]
+    told.sort(key=lambda drift: -1 if drift.error is not None else -(drift.grade.number or 0) - 2)
     out.write("# Drift\n\n" + _plain(summary(report)) + "\n")
-    if report.drifts:
+    if told:
         out.write("\n| model | grade | what happened |\n| --- | --- | --- |\n")
-    for drift in report.drifts:
-        grade = "not compared" if drift.error is not None else GRADES[drift.grade]
-        out.write(f"| {_plain(drift.target)} | {grade} | {_plain(drift.sentence)} |\n")
-    room = MOST_CHARACTERS
-    left_out = 0
-    for drift in report.drifts:
-        if drift.error is None and drift.grade is Grade.SAME:
-            continue
-        part = "\n".join(_part(drift)) + "\n"
+    rows = [f"| {_plain(drift.target)} | {_grade(drift)} | {_plain(drift.sentence)} |\n" for drift in told]
+    room = _write_up_to(rows, MOST_CHARACTERS // 2, "models", out) + MOST_CHARACTERS // 2
+    _write_up_to(["\n" + "\n".join(_part(drift)) + "\n" for drift in told], room, "reports", out)
+
+
+def _grade(drift: Drift) -> str:
+    return "not compared" if drift.error is not None else GRADES[drift.grade]
+
+
+def _write_up_to(parts: list[str], room: int, noun: str, out: TextIO) -> int:
+    """Write the parts that fit into ``room`` characters, and say how many did not; the room that is left."""
+    for index, part in enumerate(parts):
+        if len(part) > room:
+            left_out = f"{len(parts) - index} more {noun} are left out here"
+            out.write(f"\n{left_out}; `--output text` or `--output json` has them all.\n")
+            return room
+        out.write(part)
         room -= len(part)
-        if room < 0:
-            left_out += 1
-        else:
-            out.write("\n" + part)
-    if left_out:
-        out.write(f"\n{left_out} more are left out here; `--output text` or `--output json` has them all.\n")
+    return room
 
 
 def _part(drift: Drift) -> Iterator[str]:
