@@ -197,16 +197,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, answer: _Answer, fault: Fault | None) -> None:
         body = answer.body if fault is None or fault.body is None else fault.body
-        self.send_response(answer.status)
-        for name, value in {"Content-Length": str(len(body)), **answer.headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
+        with suppress(ConnectionError):  # the client gave up: a test of its timeout
+            self.send_response(answer.status)
+            for name, value in {"Content-Length": str(len(body)), **answer.headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
         if self.command == "HEAD":
             return
         if fault is not None and fault.cut is not None:
             body = body[: fault.cut]
             self.close_connection = True
-        with suppress(ConnectionError):  # the client gave up: a test of its timeout
+        with suppress(ConnectionError):
             if fault is not None and fault.drip:
                 for byte in body:
                     self.wfile.write(bytes([byte]))

@@ -42,10 +42,18 @@ MANY = Limits(longest_wait=310.0)
 """For a run over many models: a Hub counts requests over five minutes."""
 
 _TIRED_AFTER = 4
+_SILENCE = "no answer in time"
 
 
 class Broken(Exception):
-    """No usable answer arrived; the message says why in a few words and never holds an address or a header."""
+    """No usable answer arrived; the message says why in a few words and never holds an address or a header.
+
+    ``slow`` says that it was waited for: that is tried once more, not four times.
+    """
+
+    def __init__(self, message: str, *, slow: bool = False) -> None:
+        super().__init__(message)
+        self.slow = slow
 
 
 class Refused(Exception):
@@ -93,7 +101,8 @@ class Line:
             try:
                 answer = self._attempt(url, open_sink(), most)
             except Broken as error:
-                pause = self._after_failure(attempt, str(error), connected=False)
+                last = error.slow and attempt > 0
+                pause = self._after_failure(attempt, str(error), connected=False, last=last)
                 if pause is None:
                     raise
             except Refused as error:
@@ -142,12 +151,12 @@ class Line:
             waited += nap
         return waited
 
-    def _after_failure(self, attempt: int, reason: str, *, connected: bool) -> float | None:
+    def _after_failure(self, attempt: int, reason: str, *, connected: bool, last: bool = False) -> float | None:
         """The pause before the next attempt, None where this was the last one."""
         with self._lock:
             unheard = not self._answered and not connected
             pauses = self.limits.pauses
-            if attempt < len(pauses) - unheard and self._failures < _TIRED_AFTER:
+            if not last and attempt < len(pauses) - unheard and self._failures < _TIRED_AFTER:
                 used = time.monotonic() - self._began
                 if not unheard or used + pauses[attempt] < self.limits.first_answer:
                     return pauses[attempt]
@@ -186,7 +195,7 @@ class Line:
             if length > most:
                 raise Broken(f"the answer is longer than {most:,} bytes")
             if time.monotonic() > deadline:
-                raise Broken("the answer is too slow")
+                raise Broken("the answer is too slow", slow=True)
             sink(chunk)
         if size is not None and length != size:
             raise Broken(f"the answer ended after {length:,} of {size:,} bytes")
@@ -284,7 +293,8 @@ def _broken() -> Iterator[None]:
         yield
     except Exception as error:
         # Without the cause: messages of the libraries may quote headers and signed addresses.
-        raise Broken(_innermost(error)) from None
+        reason = _innermost(error)
+        raise Broken(reason, slow=reason == _SILENCE) from None
 
 
 def _innermost(error: BaseException) -> str:
@@ -294,7 +304,7 @@ def _innermost(error: BaseException) -> str:
         error = inner
         timed_out = timed_out or "timeout" in type(error).__name__.lower()
     if timed_out or isinstance(error, TimeoutError):
-        return "no answer in time"
+        return _SILENCE
     if type(error).__name__ in ("IncompleteRead", "RemoteProtocolError", "ProtocolError", "RemoteDisconnected"):
         return "the connection ended before the answer did"
     return (isinstance(error, OSError) and error.strerror) or type(error).__name__
