@@ -19,7 +19,7 @@ FLOW = (
     *("errors", "version", "model", "target", "config", "workers"),
     *("snapshot", "tokenization", "rendering", "scenarios", "facts", "patches", "rules", "tito"),
     *("job", "cache", "inspection", "curation", "engine", "settings", "lock", "audit", "api", "gating"),
-    *("report", "cli"),
+    *("report", "cli", "__main__"),
 )
 NETWORK = {"huggingface_hub", "socket", "ssl", "urllib", "http", "requests", "httpx", "aiohttp", "urllib3"}
 HEAVY = ("transformers", "tokenizers", "numpy", "torch", "rich", "huggingface_hub", "yaml")
