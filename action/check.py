@@ -53,7 +53,10 @@ def main(linter: str) -> None:
     """Check, report, and leave the outputs of the step."""
     folder = Path(os.environ["RUNNER_TEMP"]) / "template-lint"
     folder.mkdir(parents=True, exist_ok=True)
-    files = {name: folder / f"template-lint.{name}" for name in ("json", "sarif", "markdown", "github", "drift")}
+    files = {
+        name: folder / f"template-lint.{'sarif' if name == 'code-scanning' else name}"
+        for name in ("json", "code-scanning", "markdown", "github", "drift")
+    }
     for file in files.values():
         file.unlink(missing_ok=True)
     outputs = {"exit-code": "2", "findings": "0", "errors": "0", "drifted": "false"}
@@ -122,10 +125,13 @@ def run(linter: str, inputs: Inputs, files: dict[str, Path]) -> dict[str, str]:
         quote(consistent.talk)
         codes.append(consistent.code)
         if inputs.check_drift:
-            live = start(linter, [*lock_arguments(inputs), f"--output=markdown={files['drift']}"])
+            live = start(linter, lock_arguments(inputs))
             quote(live.talk)
             drifted = live.code == 1
             codes.append(live.code if live.code != 1 or inputs.fail_on_drift else 0)
+            told = start(linter, difference_arguments(inputs, files["drift"]))
+            quote(told.talk)
+            codes.append(told.code)
     if inputs.summary:
         write_summary(files)
     counts = read_counts(files["json"])
@@ -134,7 +140,7 @@ def run(linter: str, inputs: Inputs, files: dict[str, Path]) -> dict[str, str]:
         "findings": str(sum(counts.get(name, 0) for name in ("errors", "warnings", "infos"))),
         "errors": str(counts.get("errors", 0)),
         "drifted": "true" if drifted else "false",
-        "sarif-file": existing(files["sarif"]),
+        "sarif-file": existing(files["code-scanning"]),
         "json-file": existing(files["json"]),
         "summary-file": existing(files["markdown"]),
     }
@@ -142,7 +148,10 @@ def run(linter: str, inputs: Inputs, files: dict[str, Path]) -> dict[str, str]:
 
 def check_arguments(inputs: Inputs, files: dict[str, Path]) -> list[str]:
     """The arguments of ``template-lint check``. Every value is bound to its option; the targets come after ``--``."""
-    arguments = ["check", *(f"--output={name}={files[name]}" for name in ("json", "sarif", "markdown", "github"))]
+    arguments = [
+        "check",
+        *(f"--output={name}={files[name]}" for name in ("json", "code-scanning", "markdown", "github")),
+    ]
     for option in ("select", "ignore", "min_severity", "fail_on", "baseline", "config", "transformers"):
         value = getattr(inputs, option)
         if value:
@@ -152,8 +161,12 @@ def check_arguments(inputs: Inputs, files: dict[str, Path]) -> list[str]:
 
 def lock_arguments(inputs: Inputs, *more: str) -> list[str]:
     """The arguments of ``template-lint lock --check``."""
-    config = [f"--config={inputs.config}"] if inputs.config else []
-    return ["lock", "--check", f"--lock={inputs.lock}", *config, *more]
+    return ["lock", "--check", f"--lock={inputs.lock}", *more]
+
+
+def difference_arguments(inputs: Inputs, file: Path) -> list[str]:
+    """The arguments of ``template-lint diff``: what the drift of each model means, for the summary."""
+    return ["diff", f"--lock={inputs.lock}", "--fail-on=never", f"--output=markdown={file}"]
 
 
 def wants_lock(inputs: Inputs) -> bool:
