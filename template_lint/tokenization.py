@@ -76,7 +76,7 @@ class Tokenization:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """As encode() for each text, on all processors (TOKENIZERS_PARALLELISM=false forbids that)."""
-        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)  # no offsets
         return [encoding.ids for encoding in encodings]
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = False) -> str:

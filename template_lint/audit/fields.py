@@ -264,8 +264,37 @@ def no_ids_message(row: Mapping[str, Any]) -> str:
     for signature, what in _TEXT_ONLY:
         if signature <= keys:
             return f"this looks like {what}, which holds text only: an audit needs the token ids. Record them too."
+    guessed = {field: path for field in ("ids", "mask", "logprobs") if (path := _guess(row, field)) is not None}
+    if "ids" in guessed:
+        fields = ",".join(f"{field}={path}" for field, path in guessed.items())
+        return f"no known layout. Did you mean --fields {fields}? It has: {', '.join(_all_paths(row)[:12])}."
     listed = ", ".join(_all_paths(row)[:12])
     return f"no known layout: the row has {listed or 'no fields'}. Say where things are: --fields ids=NAME,mask=NAME."
+
+
+_LIKELY = {
+    "ids": ("token_ids", "input_ids", "tokens", "ids"),
+    "mask": ("loss_mask", "mask", "response_mask"),
+    "logprobs": ("logprobs", "log_probs", "sampler_logprobs"),
+}
+
+
+def _guess(row: Mapping[str, Any], field: str) -> str | None:
+    """The field of a row that looks like ids, mask or log-probabilities by its values; of several, the likely name."""
+    fitting = [path for path in _all_paths(row) if _looks_like(lookup(row, path), field)]
+    near = [match for word in _LIKELY[field] for match in difflib.get_close_matches(word, fitting, 1)]
+    return next(iter(near or fitting), None)
+
+
+def _looks_like(values: Any, field: str) -> bool:
+    if not isinstance(values, list) or not values or not all(isinstance(value, (int, float)) for value in values):
+        return False
+    whole = all(isinstance(value, int) for value in values)
+    if field == "mask":
+        return whole and set(values) <= {0, 1}
+    if field == "ids":
+        return whole and min(values) >= 0 and max(values) > 1
+    return not whole and max(values) <= 0
 
 
 def missing_message(mapping: FieldMap, field: str, row: Mapping[str, Any]) -> str:

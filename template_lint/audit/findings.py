@@ -101,6 +101,8 @@ def _why_not(code: str, audit: Audit) -> str:
     return _WHY.get(code, "nothing to ask it of")
 
 
-def is_sound(found: list[Finding]) -> bool:
-    """Whether no finding is an error."""
-    return not any(finding.severity is Severity.ERROR for finding in found)
+def is_sound(audit: Audit, found: list[Finding]) -> bool | None:
+    """False where a finding is an error; None where there is none, but not everything could be read."""
+    if any(finding.severity is Severity.ERROR for finding in found):
+        return False
+    return None if audit.summary.bad_rows or audit.summary.unreadable else True

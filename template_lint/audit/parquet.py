@@ -26,7 +26,7 @@ def open_parquet(path: str) -> ParquetFile:
     try:
         return ParquetFile(path, memory_map=False)
     except (ArrowException, OSError) as error:
-        raise CannotCheckError(f"no readable Parquet file: {str(error).splitlines()[0]}") from None
+        raise CannotCheckError(f"no readable Parquet file: {_first_line(error)}") from None
 
 
 def parquet_rows(path: str, row_group: int) -> Iterator[dict[str, Any]]:
@@ -38,7 +38,11 @@ def parquet_rows(path: str, row_group: int) -> Iterator[dict[str, Any]]:
             for batch in file.iter_batches(batch_size=_ROWS, row_groups=[row_group], use_threads=False):
                 yield from _rows(batch)
         except (ArrowException, OSError) as error:
-            raise CannotCheckError(f"damaged Parquet data: {str(error).splitlines()[0]}") from None
+            raise CannotCheckError(f"damaged Parquet data: {_first_line(error)}") from None
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def _rows(batch: pyarrow.RecordBatch) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from template_lint.audit.batch import Batch
 from template_lint.audit.causes import CAUSES, GREEDY, MISPLACED, diagnose
 from template_lint.audit.causes import LOGITS as UNNORMALISED
 from template_lint.audit.health import Health, measure
-from template_lint.audit.invariants import NOTHING, OUTSIDE, PROMPT, UNEQUAL, UNREACHABLE, flaws_of, length_flaw
+from template_lint.audit.invariants import BOS, NOTHING, OUTSIDE, PROMPT, UNEQUAL, UNREACHABLE, flaws_of, length_flaw
 from template_lint.audit.model import Diagnosis, Trajectory, TrajectoryResult
 from template_lint.audit.prompts import prompt_flaw
 from template_lint.audit.reencoding import Reencoded, reencode
@@ -72,7 +72,9 @@ def _audit_whole(
     reencoded = dict(zip(codable, reencode([rows[index] for index in codable], auditor), strict=True))
     for index, row in enumerate(rows):
         flaws, asked = found.flaws[index], found.asked[index]
-        could, flaw = prompt_flaw(row, auditor)
+        # A second BOS is why the prompt differs: that is said once.
+        bos = any(flaw.rule == BOS for flaw in flaws)
+        could, flaw = (False, None) if bos else prompt_flaw(row, auditor)
         if could:
             asked.append(PROMPT)
         if flaw is not None:

@@ -23,6 +23,7 @@ from template_lint.workers import Died, Failed, run_jobs
 Progress = Callable[[int, int, str], None]
 
 _PEEKED_ROWS = 20
+_PEEKED_BLOCKS = 8
 
 
 class Request(NamedTuple):
@@ -63,10 +64,10 @@ def audit(request: Request, *, progress: Progress | None = None) -> Audit:
     bad row under ``strict``, CannotCheckError for a target without a tokenizer.
     """
     sources = expand(request.inputs)
-    stream, first_rows = _peek(sources)
+    stream, seen, first_rows = _peek(sources)
     fields = choose(first_rows, request.preset, request.fields)
     if fields is None:
-        raise NothingToAuditError(_no_layout(sources, first_rows))
+        raise NothingToAuditError(_no_layout(sources, seen, first_rows))
     options = AuditOptions(
         target=request.target,
         fields=fields,
@@ -85,8 +86,12 @@ def audit(request: Request, *, progress: Progress | None = None) -> Audit:
             progress(summary.trajectories, 0, name)
     result = Audit(request, sources, fields, summary)
     if not summary.trajectories:
-        reason = _first_problem(summary, sources) if summary.bad_rows or summary.unreadable else "there are no rows."
-        raise NothingToAuditError(f"nothing to audit in {_names(sources)}: {reason}")
+        reason = (
+            _first_problem(summary, sources)
+            if summary.bad_rows or summary.unreadable
+            else f"{_names(sources)}: no rows."
+        )
+        raise NothingToAuditError(f"nothing to audit: {reason}")
     return result
 
 
@@ -149,18 +154,17 @@ def audit_in_worker(payload: tuple[AuditOptions, Block]) -> Summary | UsageError
         return error
 
 
-def _peek(sources: Sequence[Source]) -> tuple[Iterator[Block], list[Mapping[str, Any]]]:
-    """All blocks, and the first rows that are objects; the blocks read for them are handed on."""
+def _peek(sources: Sequence[Source]) -> tuple[Iterator[Block], list[Block], list[Mapping[str, Any]]]:
+    """All blocks; those that were looked at for the first rows that are objects; and these rows."""
     stream = chain.from_iterable(blocks(source) for source in sources)
     taken: list[Block] = []
     rows: list[Mapping[str, Any]] = []
     for block in stream:
         taken.append(block)
         rows += _first_rows(block)
-        if rows:
+        if rows or len(taken) == _PEEKED_BLOCKS:
             break
-        taken[-1] = block
-    return chain(taken, stream), rows
+    return chain(taken, stream), taken, rows
 
 
 def _first_rows(block: Block) -> list[Mapping[str, Any]]:
@@ -188,21 +192,20 @@ def _first_rows(block: Block) -> list[Mapping[str, Any]]:
     return found
 
 
-def _no_layout(sources: Sequence[Source], rows: Sequence[Mapping[str, Any]]) -> str:
+def _no_layout(sources: Sequence[Source], seen: Sequence[Block], rows: Sequence[Mapping[str, Any]]) -> str:
     if rows:
         return f"{_names(sources)}: {no_ids_message(rows[0])}"
     problems = Summary()
-    for source in sources:
-        for block in blocks(source):
-            if block.unreadable is not None:
-                problems.unreadable.append((source.number, block.unreadable))
-            for error in block.errors:
-                problems.add_error(error)
-            if block.data and not problems.bad_rows:
-                return f"nothing to audit in {_names(sources)}: {source.name} holds no JSON objects, one per line."
+    for block in seen:
+        if block.unreadable is not None:
+            problems.unreadable.append((block.source.number, block.unreadable))
+        for error in block.errors:
+            problems.add_error(error)
+        if block.data.strip():
+            return f"nothing to audit: {block.source.name} begins with no JSON objects, one per line."
     if problems.unreadable or problems.bad_rows:
-        return f"nothing to audit in {_names(sources)}: {_first_problem(problems, sources)}"
-    return f"nothing to audit in {_names(sources)}: there are no rows."
+        return f"nothing to audit: {_first_problem(problems, sources)}"
+    return f"nothing to audit: {_names(sources)}: no rows."
 
 
 def _first_problem(summary: Summary, sources: Sequence[Source]) -> str:

@@ -6,6 +6,7 @@ and is never held), Parquet files at row groups.
 
 from __future__ import annotations
 
+import contextlib
 import glob as patterns
 import gzip
 import sys
@@ -108,7 +109,7 @@ def blocks(source: Source, *, size: int = BLOCK_BYTES) -> Iterator[Block]:
         return
     row = 1
     try:
-        with _open(source) as stream:
+        with contextlib.nullcontext(sys.stdin.buffer) if source.path is None else _open(source.path) as stream:
             for block in _line_blocks(source, lambda: _read(stream), size):
                 row = block.first_row + block.data.count(b"\n") + len(block.errors)
                 yield block
@@ -132,7 +133,8 @@ class _Cut(Exception):
 
 
 def _read(stream: BinaryIO) -> bytes:
-    return stream.read(_READ)
+    # A damaged file gives what stands before the damage only where it is read in small steps.
+    return stream.read1(_READ) if isinstance(stream, gzip.GzipFile) else stream.read(_READ)
 
 
 def _line_blocks(source: Source, read: Callable[[], bytes], size: int) -> Iterator[Block]:
@@ -180,10 +182,8 @@ def _reason(error: BaseException) -> str:
     return str(getattr(error, "strerror", None) or error)
 
 
-def _open(source: Source) -> BinaryIO:
-    if source.path is None:
-        return sys.stdin.buffer
-    stream = Path(source.path).open("rb")  # noqa: SIM115  (handed to the caller, who closes it)
+def _open(path: str) -> BinaryIO:
+    stream = Path(path).open("rb")  # noqa: SIM115  (handed to the caller, who closes it)
     magic = stream.read(4)
     stream.seek(0)
     if magic[:2] == b"\x1f\x8b":

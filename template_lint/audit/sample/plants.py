@@ -241,7 +241,7 @@ PLANTS: dict[str, Plant] = {
         "TLA32", "sampled at 0.7, scored at 1", _forgotten_settings, sampler={"temperature": 0.7}, top_lists=True
     ),
     "top-p": Plant("TLA33", "top-p 0.9, renormalised by the sampler", _nothing_more, sampler={"top_p": 0.9}),
-    "top-k": Plant("TLA33", "top-k 20, renormalised by the sampler", _forgotten_settings, sampler={"top_k": 12}),
+    "top-k": Plant("TLA33", "top-k 12, renormalised by the sampler", _forgotten_settings, sampler={"top_k": 12}),
     "greedy": Plant("TLA34", "temperature 0: every log-probability is 0", _nothing_more, sampler={"temperature": 0.0}),
     "coarse": Plant("TLA35", "rounding of a few hundredths of a nat", _rounded_coarsely),
     "shifted": Plant("TLA36", "the sampler's list is late by one token", _shifted),

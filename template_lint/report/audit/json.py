@@ -34,7 +34,7 @@ def document(audit: Audit) -> dict[str, Any]:
         "layout": audit.fields.name,
         "fields": dict(sorted(audit.fields.paths.items())),
         "files": files,
-        "sound": is_sound(found),
+        "sound": is_sound(audit, found),
         "complete": not summary.bad_rows and not summary.unreadable,
         "counts": {
             "rows": summary.rows,

@@ -17,7 +17,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$#&])")
 def write(audit: Audit, out: TextIO, *, canvas: Canvas) -> None:
     """Write the report."""
     summary, found = audit.summary, findings(audit)
-    answer = "sound" if is_sound(found) else "not sound"
+    answer = {True: "sound", False: "not sound", None: "not all could be read"}[is_sound(audit, found)]
     out.write(f"## Rollouts: {answer}\n\n")
     total = count_of(summary.trajectories, "trajectory", "trajectories")
     out.write(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
-from template_lint.audit.findings import findings, not_asked
+from template_lint.audit.findings import findings, is_sound, not_asked
 from template_lint.audit.model import Origin, Strip
 from template_lint.audit.run import Audit
 from template_lint.model import Finding, Severity
@@ -55,6 +55,11 @@ def _answer(audit: Audit, found: list[Finding], canvas: Canvas) -> Iterator[str]
         why = "; ".join(f"{finding.name} in {finding.evidence['found']:,}" for finding in errors[:4])
         more = f"; {count(len(errors) - 4, 'more rule')}" if len(errors) > 4 else ""
         yield from canvas.hang("NOT SOUND: ", f"{why}{more} of {total}", style="bold red", rest="  ")
+    elif is_sound(audit, found) is None:
+        lost = [count(summary.bad_rows, "bad row")] if summary.bad_rows else []
+        lost += [count(len(summary.unreadable), "damaged file")] if summary.unreadable else []
+        said = f"no error in {total}, but {' and '.join(lost)} could not be read"
+        yield from canvas.hang("NOT ALL READ: ", said, style="bold yellow", rest="  ")
     else:
         known = "" if summary.with_trainer else " as far as it can be told without the trainer's log-probabilities"
         yield from canvas.hang("SOUND: ", f"no error in {total}{known}", style="bold green", rest="  ")
