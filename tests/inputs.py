@@ -34,6 +34,11 @@ def corpus_dir() -> Path:
     return _input("corpus")
 
 
+def corpus_if_there() -> list[Path]:
+    """Return the templates of the corpus, or none where it was not fetched: for tests that are glad of any template."""
+    return sorted((_script.default_folder() / "corpus").glob("*.jinja"))
+
+
 def trl_dir() -> Path:
     """Return the folder of TRL's chat templates (``*.jinja``)."""
     return _input("trl")

@@ -70,12 +70,14 @@ _nowhere = Place(0, 0, 0, 0, 0, 0)
 def _none_as_iterable(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
     """``tools is iterable and tools | length``: None is iterable in minijinja, and then has no length."""
     for node in facts.static.kinds.get(nodes.And, ()):
-        for test in walk(node.left):
-            if isinstance(test, nodes.Test) and test.name == "iterable" and isinstance(test.node, nodes.Name):
-                name = test.node.name
-                if name in _PASSED_AS_NONE and not _tested_for_none(node.left, name) and _measured(node.right, name):
+        for name in sorted(_measured(node.right) & _PASSED_AS_NONE):
+            for test in walk(node.left):
+                if not isinstance(test, nodes.Test) or test.name != "iterable" or test.node != nodes.Name(name, "load"):
+                    continue
+                if not _tested_for_none(node.left, name):
                     text = f"tests `{name} is iterable`, which is true for none in minijinja"
                     yield "iterable", Cause(text, _place(facts, test))
+                    break
 
 
 def _tested_for_none(node: nodes.Node, name: str) -> bool:
@@ -92,14 +94,13 @@ def _tested_for_none(node: nodes.Node, name: str) -> bool:
     return False
 
 
-def _measured(node: nodes.Node, name: str) -> bool:
-    return any(
-        isinstance(part, nodes.Filter)
-        and part.name in ("length", "count")
-        and isinstance(part.node, nodes.Name)
-        and part.node.name == name
+def _measured(node: nodes.Node) -> set[str]:
+    """The names whose length a condition asks for."""
+    return {
+        part.node.name
         for part in walk(node)
-    )
+        if isinstance(part, nodes.Filter) and part.name in ("length", "count") and isinstance(part.node, nodes.Name)
+    }
 
 
 def _filters(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
