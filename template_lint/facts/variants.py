@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from template_lint.facts.probes import ASK, CALL, CALL_ID, CALL_NAME, SYSTEM, TOOL, TOOL_RESULT
+from template_lint.facts.probes import ARGUMENT, ASK, CALL, CALL_ID, CALL_NAME, SYSTEM, TOOL, TOOL_RESULT
+from template_lint.facts.shapes import Shape
 from template_lint.rendering.messages import REASONING_FIELDS
 
 if TYPE_CHECKING:
@@ -93,9 +94,18 @@ def variants(facts: TemplateFacts) -> list[Variant]:
     return found
 
 
+@lru_cache(maxsize=1)
 def usual_call(facts: TemplateFacts) -> dict[str, Any]:
-    """The probe's call in the shape that the template accepts."""
+    """The probe's call in the shape that the template accepts.
+
+    Where null is not dropped on the way, some templates print calls only beside a content that is null.
+    """
     (call,) = facts.shape.apply([CALL])
+    if not facts.profile.drops_none:
+        nulls = [{**shape.apply([CALL])[0], "content": None} for shape in (Shape(), Shape("string"))]
+        for candidate in (call, *nulls):
+            if ARGUMENT in (Conversation([ASK, candidate, TOOL_RESULT]).render(facts).text or ""):
+                return candidate
     return call
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator
 from typing import Any
 
 from jinja2 import nodes
 
 from template_lint.facts import TemplateFacts
+from template_lint.facts.probes import ASK, SYSTEM
 from template_lint.facts.static import SPECIAL_TOKEN_NAMES, SUPPLIED
+from template_lint.facts.variants import REPLY, Conversation
 from template_lint.model import Finding, Place, Severity
 from template_lint.rendering.positions import offset_of, walk
 from template_lint.rules.base import Rule
+from template_lint.rules.places import line_place
 from template_lint.rules.wording import shorten
 
 # Methods and attributes of everything a template can hold: JSON data, loop, namespace, cycler, joiner.
 _PLAIN_TYPES = (str, list, tuple, dict, int, float, bool)
 _JINJA_METHODS = frozenset({"cycle", "changed", "next", "reset", "current", "fromkeys"})
 _METHODS = frozenset(name for kind in _PLAIN_TYPES for name in dir(kind)) | _JINJA_METHODS
+
+_UNDEFINED = re.compile(r"'(\w+)' is undefined")
 
 Kinds = dict[type[nodes.Node], list[Any]]
 
@@ -27,7 +33,7 @@ class UnknownName(Rule):
 
     What: a filter, a test, a function or a method that is not there (``fromjson``, ``dict.from_keys``), often on a
     branch that is rarely taken; or a variable that nobody supplies, read without ``is defined``, ``default`` or a
-    condition.
+    condition; or one that the template sets on some ways only, where a plain conversation takes another.
 
     Why it matters: the rare branch raises in the middle of a run; an undefined variable prints nothing, or raises as
     soon as something is done with it.
@@ -64,6 +70,7 @@ class UnknownName(Rule):
                 evidence={"kind": kind, "name": name},
             )
         yield from self._variables(facts, {str(name) for name in known.globals})
+        yield from self._undefined(facts)
 
     def _variables(self, facts: TemplateFacts, functions: set[str]) -> Iterator[Finding]:
         supplied = SUPPLIED | SPECIAL_TOKEN_NAMES | functions | set(facts.variables)
@@ -85,6 +92,29 @@ class UnknownName(Rule):
                     place=_name_place(facts, uses[0], name),
                     evidence={"kind": "variable", "name": name},
                 )
+
+    def _undefined(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Names that are set on some ways only: a plain conversation takes another and raises."""
+        for messages in ([ASK], [SYSTEM, ASK], [ASK, REPLY, ASK]):
+            outcome = Conversation(messages, tools=False).render(facts)
+            match = _UNDEFINED.fullmatch(outcome.message) if outcome.error == "UndefinedError" else None
+            if match is not None and match[1] in facts.static.assigned:
+                yield self.finding(
+                    facts,
+                    f"the variable {shorten(match[1])} is set on some ways only: a conversation of"
+                    f" {', '.join(message['role'] for message in messages)} reaches this line without it",
+                    remedy=f"Set it before the condition, or use {shorten(match[1])[1:-1]} | default('').",
+                    place=_place_on_line(facts, match[1], outcome.line),
+                    evidence={"kind": "variable", "name": match[1], "roles": [m["role"] for m in messages]},
+                )
+                return
+
+
+def _place_on_line(facts: TemplateFacts, name: str, line: int | None) -> Place | None:
+    """The last use of a name on a line: what comes first may be where it is set."""
+    reads = [node for node in facts.static.of(nodes.Name) if node.name == name and node.ctx == "load"]
+    on_line = [node for node in reads if node.lineno == line]
+    return _name_place(facts, on_line[-1], name) if on_line else line_place(facts, line)
 
 
 def _uses(kinds: Kinds, macros: set[str]) -> Iterator[tuple[str, nodes.Node, str]]:

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.mode import holds_in_its_mode
-from template_lint.facts.prefix import Appended, Question
+from template_lint.facts.prefix import Appended, Question, common_prefix_length
 from template_lint.facts.template_facts import Divergence
 from template_lint.model import Finding, Severity
+from template_lint.rendering.messages import REASONING_FIELDS
 from template_lint.rules.base import Rule
 from template_lint.rules.divergence import prefix_findings
+from template_lint.rules.places import line_place
 from template_lint.rules.tokens import token_findings
+from template_lint.rules.wording import shorten
 from template_lint.scenarios.model import Scenario
 
 BORDER_REPLIES = ("\nOne", " one", "1 one", "一二")
@@ -23,7 +26,8 @@ class GenerationPromptPrefix(Rule):
 
     What: the prompt that asks for a reply is rendered, then the conversation with the reply. The first must be a
     prefix of the second, in every thinking mode; with a tokenizer the ids are held to the same, with replies that
-    begin with a newline, a space, a digit and a CJK character.
+    begin with a newline, a space, a digit and a CJK character. A prompt that opens a thinking block fits replies that
+    think: where it fails for the others only, that is an info.
 
     Why it matters: training on finished conversations then shows the model another start of the turn than it is given
     when it samples, and a loss mask computed from renders starts at the wrong token.
@@ -45,6 +49,7 @@ class GenerationPromptPrefix(Rule):
             remedy="Begin a finished turn with exactly the text of the generation prompt, thinking block included.",
             counts=lambda question: not holds_in_its_mode(facts, question),
         )
+        yield from self._other_mode(facts)
         if facts.tokenization is not None:
             yield from token_findings(
                 self,
@@ -53,6 +58,38 @@ class GenerationPromptPrefix(Rule):
                 what="the ids of the generation prompt change with the first character of the reply",
                 remedy="Never re-encode a finished turn: append the sampled ids to the ids of the prompt.",
             )
+
+    def _other_mode(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Replies that another generation prompt would have begun, such as those whose reasoning was not sent back."""
+        asked = facts.answered(Appended.ASSISTANT)
+        excused = [question for question in asked if not question.holds and holds_in_its_mode(facts, question)]
+        if not excused:
+            return
+        first = excused[0]
+        earlier, later = first.earlier_outcome.text or "", first.later_outcome.text or ""
+        offset = common_prefix_length(earlier, later)
+        scenario = first.scenario
+        thinks = any(scenario.messages[first.later - 1].get(name) for name in REASONING_FIELDS)
+        yield self.finding(
+            facts,
+            f"the generation prompt does not fit a reply {'with' if thinks else 'without'} reasoning:"
+            f" {shorten(earlier[offset:], 24)} becomes {shorten(later[offset:], 24)}"
+            f" ({len(excused)} of {len(asked)} cases)",
+            remedy="Send the reasoning back with each reply, and choose the thinking mode that the reply was made in.",
+            place=None if scenario.kwargs else line_place(facts, _printing_line(facts, first, offset)),
+            scenario=scenario.name,
+            severity=Severity.INFO,
+            evidence={
+                "earlier": earlier[offset : offset + 60],
+                "later": later[offset : offset + 60],
+                "reasoning": thinks,
+            },
+        )
+
+
+def _printing_line(facts: TemplateFacts, question: Question, offset: int) -> int | None:
+    messages, tools = question.scenario.messages[: question.earlier], question.scenario.tools
+    return facts.line_printing(messages, offset, tools=tools, generation_prompt=True)
 
 
 def _sentence(facts: TemplateFacts, divergence: Divergence) -> str:

@@ -31,7 +31,8 @@ class OpenTurn(Rule):
 
     What: a conversation that ends with a user message, and one that ends with a tool result, are rendered with and
     without the generation prompt and compared with the finished turn. Templates whose prompt ends right where the
-    reply begins need no generation prompt and are fine.
+    reply begins need no generation prompt: an info says so. So it does where the prompt after a tool result is another
+    than after a user message.
 
     Why it matters: without the header the model first has to write it, and those tokens are scored; with a header that
     is always there, every finished conversation ends in the middle of a turn.
@@ -51,6 +52,7 @@ class OpenTurn(Rule):
         if facts.tool_rules_apply:
             openings.append(("a tool result", facts.shape.apply(probe.messages[:3])))
         defects: dict[tuple[bool, str], list[_Defect]] = {}
+        prompts: list[str] = []
         for last, opening in openings:
             without = facts.render(opening).text
             with_prompt = facts.render(opening, generation_prompt=True).text
@@ -59,12 +61,37 @@ class OpenTurn(Rule):
                 continue
             asked = True
             defect = _judge(facts, last, opening, (without, with_prompt, finished))
+            if with_prompt.startswith(without):
+                prompts.append(with_prompt[len(without) :])
             if defect is not None:
                 defects.setdefault((defect.always, defect.header), []).append(defect)
         if not asked:
             raise Skip("no finished conversation renders")
         for group in defects.values():
             yield self._finding(facts, group)
+        if prompts and not defects:
+            yield from self._prompts(facts, prompts)
+
+    def _prompts(self, facts: TemplateFacts, prompts: list[str]) -> Iterator[Finding]:
+        """Prompts that are no defect and that a trainer has to know of."""
+        user, tool = prompts[0], prompts[-1]
+        if user != tool:
+            yield self.finding(
+                facts,
+                f"the generation prompt after a tool result is {shorten(tool, 40)},"
+                f" after a user message it is {shorten(user, 40)}",
+                remedy="Take the generation prompt from a render of the conversation at hand, never from another one.",
+                severity=Severity.INFO,
+                evidence={"after_user": user, "after_tool": tool},
+            )
+        elif not any(prompts):
+            yield self.finding(
+                facts,
+                "add_generation_prompt has no effect: every prompt ends where the reply begins",
+                remedy="Nothing to do: the turn is open as soon as the other's has ended.",
+                severity=Severity.INFO,
+                evidence={"after_user": user, "after_tool": tool},
+            )
 
     def _finding(self, facts: TemplateFacts, group: list[_Defect]) -> Finding:
         first = group[0]

@@ -8,6 +8,7 @@ from template_lint.facts import TemplateFacts
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
+from template_lint.rules.places import line_place
 from template_lint.rules.wording import around, shorten
 
 _ASK = {"role": "user", "content": "When is high water?"}
@@ -18,8 +19,8 @@ class ContinueFinalMessage(Rule):
     """``continue_final_message`` does not continue what the generation prompt began.
 
     What: with ``continue_final_message=True`` the render of a begun reply must be the generation prompt followed by
-    the begun text. Where the generation prompt is no prefix of a finished turn anyway, TL103 says so and this rule is
-    skipped.
+    the begun text; a space at its end that is trimmed is an info. Where the generation prompt is no prefix of a
+    finished turn anyway, TL103 says so and this rule is skipped.
 
     Why it matters: prefilling, and resuming a rollout that was cut off, then shows the model another context than the
     one it sampled from.
@@ -62,6 +63,23 @@ class ContinueFinalMessage(Rule):
                 evidence={"earlier": earlier, "later": later, "excerpt_offset": at, "offset": offset},
                 # White space that belongs to the reply's first token is a matter of where the cut is.
                 severity=Severity.INFO if _letters(continued.text) == _letters(expected) else None,
+            )
+        else:
+            yield from self._trailing_space(facts, prompt.text)
+
+    def _trailing_space(self, facts: TemplateFacts, prompt: str) -> Iterator[Finding]:
+        """A begun text that ends with a space: the model goes on with a word, not with another space."""
+        begun = [_ASK, {"role": "assistant", "content": _PARTIAL + " "}]
+        text = facts.render(begun, continue_final=True).text
+        if text is not None and text == prompt + _PARTIAL:
+            yield self.finding(
+                facts,
+                f"continuing {_PARTIAL + ' '!r} loses the space at the end: the render ends with"
+                f" {shorten(text[-len(_PARTIAL) :])}",
+                remedy="Print the content of the last message without trimming it, or never cut a reply after a space.",
+                place=line_place(facts, facts.line_printing(begun, len(text) - 1)),
+                evidence={"continued": text[-40:]},
+                severity=Severity.INFO,
             )
 
 
