@@ -32,7 +32,7 @@ def test_the_fixed_twins_are_clean(name: str) -> None:
     """What is left is said of the model they would belong to: what it refuses, how it binds results."""
     [target] = check(ROOT / "examples" / name, config=OFFLINE).targets
     assert {finding.severity for finding in target.templates[0].findings} == {Severity.INFO}
-    assert [finding.rule for finding in target.templates[0].findings] == ["TL210", "TL211"]
+    assert {"TL210", "TL211"} <= {finding.rule for finding in target.templates[0].findings}
     assert target.templates[0].verdict.tito == "stable"
 
 

@@ -42,7 +42,12 @@ def literal_in(variant: Variant) -> Literal | None:
     if not variant.comparable:
         return None
     text, reference = variant.outcome.text or "", variant.reference.text or "" if variant.reference else ""
-    return None if text == reference else _first_more(variant, text, reference)
+    if text == reference:
+        return None
+    match = _REPR.search(text)
+    if match is not None and _REPR.search(reference) is None:
+        return _repr_literal(variant, match)
+    return _first_more(variant, text, reference)
 
 
 def writes_python_calls(facts: TemplateFacts) -> bool:
@@ -56,9 +61,10 @@ def _in_hard(facts: TemplateFacts, variant: Variant) -> Literal | None:
     if text is None or usual is None or writes_python_calls(facts):
         return None
     match = _REPR.search(text, text.find(ASK["content"]) + 1)
-    if match is not None:
+    word = _first_more(variant, text, usual)
+    if match is not None and (word is None or match.start() < word.offset):
         return _repr_literal(variant, match)
-    return _first_more(variant, text, usual)
+    return word
 
 
 def _in_schemas(facts: TemplateFacts) -> Literal | None:
@@ -75,9 +81,7 @@ def _repr_literal(variant: Variant, match: re.Match[str]) -> Literal:
 
 
 def _first_more(variant: Variant, text: str, reference: str) -> Literal | None:
-    match = _REPR.search(text)
-    if match is not None and _REPR.search(reference) is None:
-        return _repr_literal(variant, match)
+    """The first word that a prompt has more of than another."""
     more = Counter(_WORDS.findall(text)) - Counter(_WORDS.findall(reference))
     if not more:
         return None

@@ -29,6 +29,12 @@ def line_place(facts: TemplateFacts, line: int | None) -> Place | None:
 def printed_at(facts: TemplateFacts, conversation: Conversation, offset: int) -> Place | None:
     """The expression or text that prints the character at ``offset`` of a conversation's prompt."""
     tools = [TOOL] if conversation.tools else None
+    return facts.place_in(conversation.messages, offset, tools=tools, generation_prompt=True)
+
+
+def value_printed_at(facts: TemplateFacts, conversation: Conversation, offset: int) -> Place | None:
+    """The same for a character that comes from the conversation: cheap where its line prints one value only."""
+    tools = [TOOL] if conversation.tools else None
     line = facts.line_printing(conversation.messages, offset, tools=tools, generation_prompt=True)
     candidates = [
         child
@@ -39,7 +45,7 @@ def printed_at(facts: TemplateFacts, conversation: Conversation, offset: int) ->
     if len(candidates) == 1 and _reads_message(candidates[0]):
         return facts.template.source_map.place(*facts.template.source_map.expression_range(candidates[0]))
     # A trace takes a second compilation, and knows what was printed inside a macro.
-    return facts.place_in(conversation.messages, offset, tools=tools, generation_prompt=True)
+    return printed_at(facts, conversation, offset)
 
 
 def _reads_message(expression: nodes.Node) -> bool:

@@ -60,19 +60,22 @@ class GenerationPromptPrefix(Rule):
             )
 
     def _other_mode(self, facts: TemplateFacts) -> Iterator[Finding]:
-        """Replies that another generation prompt would have begun, such as those whose reasoning was not sent back."""
+        """Replies whose reasoning was not sent back, after a prompt that opens a thinking block."""
         asked = facts.answered(Appended.ASSISTANT)
-        excused = [question for question in asked if not question.holds and holds_in_its_mode(facts, question)]
+        excused = [
+            question
+            for question in asked
+            if not question.holds and not _has_reasoning(question) and holds_in_its_mode(facts, question)
+        ]
         if not excused:
             return
         first = excused[0]
         earlier, later = first.earlier_outcome.text or "", first.later_outcome.text or ""
         offset = common_prefix_length(earlier, later)
         scenario = first.scenario
-        thinks = any(scenario.messages[first.later - 1].get(name) for name in REASONING_FIELDS)
         yield self.finding(
             facts,
-            f"the generation prompt does not fit a reply {'with' if thinks else 'without'} reasoning:"
+            "the generation prompt does not fit a reply without reasoning:"
             f" {shorten(earlier[offset:], 24)} becomes {shorten(later[offset:], 24)}"
             f" ({len(excused)} of {len(asked)} cases)",
             remedy="Send the reasoning back with each reply, and choose the thinking mode that the reply was made in.",
@@ -82,9 +85,13 @@ class GenerationPromptPrefix(Rule):
             evidence={
                 "earlier": earlier[offset : offset + 60],
                 "later": later[offset : offset + 60],
-                "reasoning": thinks,
             },
         )
+
+
+def _has_reasoning(question: Question) -> bool:
+    reply = question.scenario.messages[question.later - 1]
+    return any(reply.get(name) for name in REASONING_FIELDS)
 
 
 def _printing_line(facts: TemplateFacts, question: Question, offset: int) -> int | None:

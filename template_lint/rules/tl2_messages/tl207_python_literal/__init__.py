@@ -9,7 +9,7 @@ from template_lint.facts.literals import Literal, python_literals
 from template_lint.facts.variants import Kind
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule
-from template_lint.rules.places import printed_at
+from template_lint.rules.places import value_printed_at
 from template_lint.rules.wording import around, listed, shorten
 
 _REMEDIES = {
@@ -39,7 +39,7 @@ class PythonLiteral(Rule):
         """One finding per place that prints a literal."""
         groups: dict[Place | None, list[Literal]] = {}
         for literal in python_literals(facts):
-            groups.setdefault(printed_at(facts, literal.variant.conversation, literal.offset), []).append(literal)
+            groups.setdefault(value_printed_at(facts, literal.variant.conversation, literal.offset), []).append(literal)
         for place, group in groups.items():
             first = group[0]
             shapes = list(dict.fromkeys(literal.variant.title for literal in group))

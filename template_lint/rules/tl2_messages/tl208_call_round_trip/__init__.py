@@ -22,7 +22,7 @@ from template_lint.facts.variants import (
 )
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
-from template_lint.rules.places import printed_at
+from template_lint.rules.places import value_printed_at
 from template_lint.rules.wording import around, shorten
 
 _OPENED = re.compile(r'\{\s*"\w+"\s*:')
@@ -86,7 +86,7 @@ class CallRoundTrip(Rule):
                 (found, single)
                 for key in arguments
                 for single in [with_arguments(facts, {"zqkey": ARGUMENT, key: arguments[key]}, RESULT)]
-                for found in _lost(facts, grammar, number, single, {"zqkey": ARGUMENT, key: arguments[key]})
+                for found in _lost(facts, grammar, number, single, {key: arguments[key]})
             ]
             if alone:
                 lost, conversation = [found for found, _ in alone], alone[0][1]
@@ -101,7 +101,7 @@ class CallRoundTrip(Rule):
             facts,
             f"the call does not parse back ({grammar.name}): the argument {shorten(sent, 40)} {what}",
             remedy="Print the arguments with tojson, whole, instead of pasting values between quotes.",
-            place=printed_at(facts, conversation, offset),
+            place=value_printed_at(facts, conversation, offset),
             evidence={
                 "grammar": grammar.name,
                 "lost": list(dict.fromkeys(entry[0] for entry in lost)),
@@ -124,7 +124,7 @@ class CallRoundTrip(Rule):
                 facts,
                 f"a tool result stands in text that looks like JSON and is none: {shorten(text[start:], 56)}",
                 remedy="Print the result with tojson inside a JSON object.",
-                place=printed_at(facts, conversation, at),
+                place=value_printed_at(facts, conversation, at),
                 evidence={"grammar": "JSON object", "lost": ["result"], "prompt": text[start : at + 40]},
             )
         return None

@@ -1,0 +1,57 @@
+"""Names that are set inside a loop: which writes are lost, and which only look it."""
+
+from __future__ import annotations
+
+import pytest
+
+from template_lint.facts.lost_writes import lost_writes
+from template_lint.rendering.template import ChatTemplate
+from tests.facts.helper import PROFILE
+
+
+def lost(source: str) -> list[tuple[str, bool]]:
+    return [(found.name, found.next_iteration) for found in lost_writes(ChatTemplate(source, PROFILE).tree, source)]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{% set a = 1 %}{% for m in messages %}{% set a = 2 %}{% endfor %}{{ a }}", [("a", False)]),
+        ("{% set a = 1 %}{% for m in messages %}{{ a }}{% set a = 2 %}{% endfor %}", [("a", True)]),
+        ("{% set a = 0 %}{% for m in messages %}{% set a = a + 1 %}{% endfor %}", [("a", True)]),
+        (
+            "{% set a = 1 %}{% for m in x %}{% if m %}{% set a = 2 %}{% endif %}{% endfor %}{% if a %}x{% endif %}",
+            [("a", False)],
+        ),
+        (
+            "{% for m in x %}{% set a = 1 %}{% for n in m %}{% set a = 2 %}{% endfor %}{{ a }}{% endfor %}",
+            [("a", False)],
+        ),
+        (
+            "{% macro f(x) %}{% set a = 1 %}{% for m in x %}{% set a = 2 %}{% endfor %}{{ a }}{% endmacro %}",
+            [("a", False)],
+        ),
+        ("{% set a %}x{% endset %}{% for m in messages %}{% set a %}y{% endset %}{% endfor %}{{ a }}", [("a", False)]),
+    ],
+)
+def test_a_write_that_nobody_sees_is_lost(source: str, expected: list[tuple[str, bool]]) -> None:
+    assert lost(source) == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% set ns = namespace(a=1) %}{% for m in messages %}{% set ns.a = 2 %}{% endfor %}{{ ns.a }}",
+        "{% set a = 1 %}{% for m in messages %}{% set a = 2 %}{{ a }}{% endfor %}",
+        "{% set a = 1 %}{{ a }}{% for m in messages %}{% set a = 2 %}{{ a }}{% endfor %}",
+        "{% for m in messages %}{% set a = 1 %}{% endfor %}{% for m in messages %}{% set a = 2 %}{{ a }}{% endfor %}",
+        "{% set a = 1 %}{% for m in messages %}{% set a = 2 %}{% endfor %}{% set a = 3 %}{{ a }}",
+        "{% if x %}{% set a = 1 %}{% else %}{% set a = 2 %}{% endif %}{{ a }}",
+        "{% set a = 1 %}{% for m in x %}{% if m %}{% set a = 2 %}{% else %}"
+        "{% set a = 3 %}{% endif %}{{ a }}{% endfor %}",
+        "{% set a = 1 %}{% set a = 2 %}{% for m in messages %}{{ a }}{% endfor %}",
+        "{% for m in messages %}{% set a = m %}{{ a }}{% set a = 2 %}{% endfor %}",
+    ],
+)
+def test_a_write_that_is_seen_or_replaced_is_not(source: str) -> None:
+    assert lost(source) == []

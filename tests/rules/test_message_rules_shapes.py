@@ -1,0 +1,178 @@
+"""TL204 to TL207 and TL211: shapes of one conversation, on small templates."""
+
+from __future__ import annotations
+
+import pytest
+
+from template_lint.model import Severity
+from tests.rules.helper import check_rule, excerpt, inspect, skip_reason
+
+CONTENT = "{{ m.content if m.content is string else m.content | map(attribute='text') | join }}"
+CALLS = (
+    "{% for c in m.tool_calls or [] %}[{{ c.function.name }} "
+    "{{ c.function.arguments if c.function.arguments is string else c.function.arguments | tojson }}]{% endfor %}"
+)
+SOUND = (
+    "{{ tools | tojson if tools }}{% for m in messages %}<{{ m.role }}>"
+    + CONTENT
+    + CALLS
+    + "</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+ONLY_TEXT = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}"
+
+
+@pytest.mark.parametrize("code", ["TL204", "TL205", "TL206", "TL207", "TL209"])
+def test_a_template_that_takes_every_shape_is_quiet(code: str) -> None:
+    source = SOUND.replace("| map(attribute='text') | join", "| tojson if m.content is mapping else T")
+    source = source.replace(" else T", " else m.content | map(attribute='text') | join")
+    assert check_rule(code, source) == []
+
+
+def test_string_arguments_that_are_encoded_again() -> None:
+    source = SOUND.replace("c.function.arguments if c.function.arguments is string else ", "")
+    [finding] = check_rule("TL206", source)
+    assert finding.severity is Severity.WARNING
+    assert excerpt(source, finding) == "c.function.arguments | tojson"
+    assert finding.evidence["shape"] == "arguments as a JSON string"
+    assert finding.message.startswith('arguments as a JSON string gives another prompt: \'{"zqkey"')
+
+
+def test_white_space_between_json_tokens_is_no_difference() -> None:
+    source = SOUND.replace("arguments | tojson", "arguments | tojson(separators=(',', ':'))")
+    assert check_rule("TL206", source) == []
+
+
+def test_a_result_that_is_quoted_again_unless_it_stands_inside_json() -> None:
+    quoted = SOUND.replace(CONTENT, "{{ m.content | tojson if m.role == 'tool' else m.content }}")
+    [finding] = check_rule("TL206", quoted)
+    assert "encoded again" in finding.message
+    inside = SOUND.replace(
+        CONTENT, """{{ '{"output": ' ~ (m.content | tojson) ~ '}' if m.role == 'tool' else m.content }}"""
+    )
+    assert [f for f in check_rule("TL206", inside) if "encoded again" in f.message] == []
+
+
+def test_empty_tool_calls_that_open_a_block() -> None:
+    source = SOUND.replace(CALLS, "{% if m.tool_calls is defined %}<calls>" + CALLS + "</calls>{% endif %}")
+    [finding] = check_rule("TL206", source)
+    assert finding.evidence["shape"] == "tool_calls: []"
+
+
+def test_reasoning_names_differ_only_where_they_are_not_aliased() -> None:
+    source = SOUND.replace(CALLS, "{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}" + CALLS)
+    assert check_rule("TL206", source) == []
+    [finding] = check_rule("TL206", source, transformers="4.57")
+    assert finding.evidence["shape"] == "reasoning as 'reasoning_content' instead of 'thinking'"
+
+
+def test_null_content_is_a_literal_where_the_version_keeps_it() -> None:
+    source = SOUND.replace(CONTENT, "{{ m.content }}")
+    literals = [f for f in check_rule("TL207", source, transformers="4.57") if "content null" in f.message]
+    assert [(excerpt(source, f), f.severity, f.evidence["literal"]) for f in literals] == [
+        ("m.content", Severity.ERROR, "None")
+    ]
+    assert [f for f in check_rule("TL207", source) if "content null" in f.message] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "literal"),
+    [
+        ("value | string", "True"),
+        ("value if value is string or value is number else value | tojson", "True"),
+        ("'null' if value is none else value | string | lower", "['zqitem', 2]"),
+    ],
+)
+def test_literals_in_arguments(value: str, literal: str) -> None:
+    parameters = "{% for key, value in c.function.arguments | items %}<p={{ key }}>{{ VALUE }}</p>{% endfor %}"
+    source = SOUND.replace(
+        CALLS, "{% for c in m.tool_calls or [] %}{{ c.function.name }}" + parameters + "{% endfor %}"
+    )
+    source = source.replace("VALUE", value)
+    [finding] = check_rule("TL207", source)
+    assert finding.severity is Severity.ERROR
+    assert finding.evidence["literal"].startswith(literal)
+    assert excerpt(source, finding) == value
+
+
+def test_python_belongs_into_python_calls() -> None:
+    call = (
+        "{% for c in m.tool_calls or [] %}{{ c.function.name }}({% for k, v in c.function.arguments | items %}"
+        "{{ k }}={{ v | tojson if v is string else v }}{{ ', ' if not loop.last }}{% endfor %}){% endfor %}"
+    )
+    assert check_rule("TL207", SOUND.replace(CALLS, call)) == []
+
+
+def test_schemas_printed_as_python() -> None:
+    source = SOUND.replace("{{ tools | tojson if tools }}", "{{ tools if tools }}")
+    [finding] = check_rule("TL207", source)
+    assert finding.evidence["shapes"] == ["tool schemas"]
+    assert finding.severity is Severity.ERROR
+
+
+def test_the_users_own_none_is_no_literal() -> None:
+    """A default system prompt may speak of None and True."""
+    source = "Say None, True or False. " + SOUND.replace(CONTENT, "{{ m.content or '' }}")
+    assert [f for f in check_rule("TL207", source) if f.severity is Severity.ERROR] == []
+
+
+def test_text_parts_are_said_once() -> None:
+    """A template that knows no parts crashes or prints a list: one finding, not one for each role."""
+    assert [f.rule for f in inspect(ONLY_TEXT, codes=("TL204", "TL205", "TL206", "TL207")).findings] == ["TL207"]
+    crashing = SOUND.replace(CONTENT, "{{ '' + m.content }}")
+    [finding] = check_rule("TL205", crashing.replace("''", "(m.content or '') and ''"))
+    assert finding.severity is Severity.WARNING
+    assert finding.evidence["shapes"] == ["a user message as typed text parts"]
+
+
+def test_what_is_dropped_is_named_and_a_refusal_is_not() -> None:
+    source = ONLY_TEXT.replace("messages %}", "messages if m.role != 'developer' %}")
+    [finding] = check_rule("TL204", source)
+    assert finding.message == "a developer message is not in the prompt, and no error is raised"
+    refused = ONLY_TEXT.replace("<{{", "{{ raise_exception('no developer') if m.role == 'developer' }}<{{")
+    assert check_rule("TL204", refused) == []
+
+
+def test_text_beside_a_call_and_reasoning_of_the_live_turn() -> None:
+    beside = SOUND.replace(CONTENT, "{% if not m.tool_calls %}" + CONTENT + "{% endif %}")
+    dropped = [field for finding in check_rule("TL204", beside) for field in finding.evidence["dropped"]]
+    assert "text beside a tool call" in dropped
+    reasoning = SOUND.replace(CALLS, "{{ m.reasoning_content if m.reasoning_content and not m.tool_calls }}" + CALLS)
+    dropped = [field for finding in check_rule("TL204", reasoning) for field in finding.evidence["dropped"]]
+    assert "reasoning before a call in the current turn" in dropped
+
+
+def test_no_reasoning_is_asked_of_a_template_that_knows_none() -> None:
+    dropped = [field for finding in check_rule("TL204", SOUND) for field in finding.evidence["dropped"]]
+    assert not [field for field in dropped if "reasoning" in field]
+
+
+def test_a_crash_on_every_tool_conversation_is_no_silence() -> None:
+    source = "{{ tools | map(attribute='function') | tojson if tools }}" + SOUND.partition("}}")[2]
+    [finding] = check_rule("TL205", source)
+    assert finding.severity is Severity.ERROR
+    assert "on every conversation with tools=" in finding.message
+    assert excerpt(source, finding) == source
+
+
+def test_an_id_that_no_call_has() -> None:
+    lookup = (
+        "{% for m in messages %}{% if m.role == 'tool' %}{% set ns = namespace(name=none) %}"
+        "{% for o in messages %}{% for c in o.tool_calls or [] %}{% if c.id == m.tool_call_id %}"
+        "{% set ns.name = c.function.name %}{% endif %}{% endfor %}{% endfor %}{{ 'from ' + ns.name }}{% endif %}"
+    )
+    [finding] = check_rule("TL205", SOUND.replace("{% for m in messages %}", lookup, 1))
+    assert finding.severity is Severity.WARNING
+    assert finding.evidence["shapes"] == ["a tool result whose id no call has"]
+
+
+def test_limits_are_listed_as_capabilities() -> None:
+    source = SOUND.replace(
+        CALLS,
+        "{% if m.tool_calls and m.tool_calls | length > 1 %}{{ raise_exception('one call only') }}{% endif %}"
+        "{% if m.tool_calls and m.tool_calls[0].id | length != 9 %}{{ raise_exception('nine') }}{% endif %}" + CALLS,
+    )
+    [finding] = check_rule("TL211", source)
+    assert finding.severity is Severity.INFO
+    assert finding.evidence["refused"] == ["two calls in one turn", "a call id such as 'call_1'"]
+    assert check_rule("TL205", source) == []
+    assert skip_reason("TL210", source) == "parallel calls do not render: TemplateError: one call only"
