@@ -10,10 +10,10 @@ from typing import NamedTuple, TextIO
 
 from template_lint.model import Report, Severity
 from template_lint.report.layout.canvas import Canvas
-from template_lint.report.layout.escape import visible
+from template_lint.report.layout.escape import defused, visible
 from template_lint.report.layout.repository import Repository, Spot
 from template_lint.report.layout.sentences import Told, sentences, told, worst_first
-from template_lint.report.layout.summary import count, summary_line
+from template_lint.report.layout.summary import count, note_lines, summary_line
 from template_lint.report.layout.wording import Unchecked, unchecked
 
 SHOWN = 10
@@ -55,7 +55,8 @@ def write(report: Report, out: TextIO, *, canvas: Canvas) -> None:
         commands.append(Command("notice", "template-lint", text))
     for command in commands:
         out.write(f"{command}\n")
-    out.write(f"template-lint: {summary_line(report)}\n")
+    for line in [*note_lines(report), summary_line(report)]:
+        out.write(defused(f"template-lint: {line}") + "\n")
 
 
 def escape_data(text: str) -> str:

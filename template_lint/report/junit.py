@@ -19,7 +19,7 @@ from template_lint.report.layout.escape import visible
 from template_lint.report.layout.repository import Repository
 from template_lint.report.layout.sentences import Told, sentences, told
 from template_lint.report.layout.summary import count
-from template_lint.report.layout.wording import Unchecked, unchecked, verdict_words
+from template_lint.report.layout.wording import Unchecked, nothing_checked, unchecked, verdict_words
 
 _MAX_MESSAGE = 500
 
@@ -73,7 +73,7 @@ def _suites(report: Report, repository: Repository) -> Iterator[tuple[str, list[
                 visible(repository.title(target, template)),
                 _cases(target, template, own, troubles.get((id(target), id(template))), repository),
             )
-    if not report.targets:
+    if nothing_checked(report):
         yield "template-lint", [Case("targets", "error", "nothing was checked: there was no target", "nothing-matched")]
 
 

@@ -16,8 +16,16 @@ from template_lint.report.layout.escape import defused, visible
 from template_lint.report.layout.excerpt import excerpt
 from template_lint.report.layout.markdown_text import code, details, fenced, prose
 from template_lint.report.layout.repository import Repository
-from template_lint.report.layout.summary import count, counts, summary_line
-from template_lint.report.layout.wording import cause_note, live, not_asked, scenario_names, unchecked, verdict_words
+from template_lint.report.layout.summary import count, counts, note_lines, statistics_lines, summary_line
+from template_lint.report.layout.wording import (
+    cause_note,
+    live,
+    not_asked,
+    nothing_checked,
+    scenario_names,
+    unchecked,
+    verdict_words,
+)
 
 MAX_BYTES = 960_000
 """GitHub takes 1 MiB for the summary of a step."""
@@ -67,12 +75,13 @@ def _blocks(report: Report, repository: Repository) -> Iterator[str]:
     for block in (
         f"## {_headline(report, entries)}",
         f"template-lint {prose(summary_line(report))}.",
+        *(f"Note: {prose(line)}." for line in note_lines(report)),
         *_not_checked(report, repository),
         *_tables(entries, repository),
     ):
         room -= _size(block)
         yield block
-    last = list(_not_asked(report))
+    last = [*_not_asked(report), *_statistics(report)]
     room -= sum(map(_size, last))
     grave = [entry for entry in entries if entry.worst in _ICON]
     told = 0
@@ -115,7 +124,7 @@ def _headline(report: Report, entries: list[Entry]) -> str:
             of = f"{places} of " if total.templates > 1 else ""
             where = f" in {of}{count(total.templates, 'template')}" if places else ""
             return f"{_ICON[severity]} {count(number, severity.value)}{where}{rest}"
-    if open_ends or not report.targets:
+    if open_ends or nothing_checked(report):
         return f"❓ Not everything could be checked: {open_ends or 'no target'}" + (" not checked" if open_ends else "")
     return f"✅ {count(total.templates, 'template')}, no errors or warnings"
 
@@ -180,6 +189,12 @@ def _not_asked(report: Report) -> Iterator[str]:
     yield details(f"{count(number, 'rule')} could not be asked", ["\n".join(lines)])
 
 
+def _statistics(report: Report) -> Iterator[str]:
+    lines = list(statistics_lines(report, _CANVAS)) if report.statistics else []
+    if lines:
+        yield details("findings by rule", [fenced("\n".join(lines), "text")])
+
+
 def _section(entry: Entry, repository: Repository) -> Iterator[str]:
     target, template, findings = entry
     numbers = counts(*(entry.number(severity) for severity in reversed(Severity)))
@@ -198,7 +213,9 @@ def _section(entry: Entry, repository: Repository) -> Iterator[str]:
         yield details(count(len(warnings), "warning"), blocks)
     if infos:
         yield details(count(len(infos), "info"), ["\n".join(_brief(finding) for finding in infos)])
-    hidden = [f for f in (target if template is None else template).findings if f.suppressed is not None]
+    hidden = [
+        f for f in (target if template is None else template).findings if f.suppressed not in (None, "min-severity")
+    ]
     if hidden:
         lines = [_hidden(finding) for finding in hidden[:_MAX_LISTED]]
         lines += [f"- and {len(hidden) - _MAX_LISTED} more"] if len(hidden) > _MAX_LISTED else []

@@ -17,7 +17,7 @@ from template_lint.report.layout.sarif_results import BASE, message, results
 from template_lint.report.layout.sarif_rules import LEVEL, descriptors, home
 from template_lint.report.layout.sentences import Told, told, worst_first
 from template_lint.report.layout.summary import count
-from template_lint.report.layout.wording import unchecked
+from template_lint.report.layout.wording import nothing_checked, unchecked
 from template_lint.version import __version__
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -26,6 +26,7 @@ MAX_RESULTS = 25_000
 
 _NOTIFICATIONS = {
     "not-asked": "A rule could not be asked.",
+    "below-min-severity": "There are findings that the user asked not to see.",
     "results-left-out": "There are more findings than the file may hold.",
     "finding-without-file": "A finding has no file in the repository at which it could be shown.",
 }
@@ -56,13 +57,14 @@ def document(report: Report, *, for_upload: bool = False) -> dict[str, Any]:
         *_unchecked(report, repository),
         *(_homeless(one, index, repository) for one in homeless),
         *_left_out(left_out),
+        *_mild(report),
         *_not_asked(report, index),
     ]
     run: dict[str, Any] = {
         "tool": {"driver": _driver(rules, notifications)},
         "invocations": [
             {
-                "executionSuccessful": bool(report.targets) and not any(unchecked(report)),
+                "executionSuccessful": not nothing_checked(report) and not any(unchecked(report)),
                 "toolExecutionNotifications": notifications,
             }
         ],
@@ -122,6 +124,12 @@ def _left_out(findings: list[Told]) -> list[dict[str, Any]]:
     return [_notification("results-left-out", "warning", text)]
 
 
+def _mild(report: Report) -> list[dict[str, Any]]:
+    hidden = report.summary().hidden
+    text = f"{count(hidden, 'finding')} below --min-severity"
+    return [_notification("below-min-severity", "note", text)] if hidden else []
+
+
 def _unchecked(report: Report, repository: Repository) -> list[dict[str, Any]]:
     found = [
         _notification(
@@ -131,7 +139,7 @@ def _unchecked(report: Report, repository: Repository) -> list[dict[str, Any]]:
         )
         for entry in unchecked(report)
     ]
-    if not report.targets:
+    if nothing_checked(report):
         found.append(_notification("nothing-matched", "error", "nothing was checked: there was no target"))
     return found
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from template_lint.model import Anchor, Severity, TargetReport, Verdict
+from template_lint.model import Anchor, BaselineUse, Severity, TargetReport, Verdict
 from template_lint.report.github import SHOWN, Command, escape_data, escape_property
 from tests.report.samples import (
     SOURCE,
@@ -46,6 +46,13 @@ def test_the_last_line_is_the_summary_and_no_command() -> None:
         "template-lint: checked 1 template: 1 error, 1 warning, 1 info; 1 finding suppressed (inline); 3 rules skipped "
         "(transformers 5.24)"
     )
+
+
+def test_notes_stand_before_the_summary() -> None:
+    subject = full_report()._replace(baseline=BaselineUse("##[error]x.json", stale=1))
+    output = written("github", subject)
+    assert output.splitlines()[-2].startswith("template-lint: 1 finding of #\\#[error]x.json is there no more")
+    assert len(runner_commands(output)) == 3
 
 
 def test_only_the_worst_ten_are_shown_and_the_rest_is_counted() -> None:

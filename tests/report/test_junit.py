@@ -83,6 +83,11 @@ def test_two_findings_of_one_rule_are_one_case() -> None:
     assert "Suppressed (baseline: known since spring)" in failure.text
 
 
+def test_what_is_too_mild_does_not_change_its_case() -> None:
+    mild = prefix_finding(severity=Severity.INFO, suppressed="min-severity")
+    assert cases(report(file_target(template_report(mild, checked=["TL101"]))))["TL101 tool-prefix"].is_passed
+
+
 def test_what_was_not_checked_is_an_error() -> None:
     error = only(cases(report(unchecked()))["target can be checked"])
     assert (type(error), error.type) == (Error, "gated")
@@ -91,6 +96,7 @@ def test_what_was_not_checked_is_an_error() -> None:
     error = only(cases(report(file_target(blank)))["verdict"])
     assert (type(error), error.message) == (Error, "not checked: the template renders no conversation of ours")
     assert cases(report())["targets"].is_error
+    assert cases(report()._replace(excluded=1)) == {}
 
 
 def test_a_template_that_fails_already_is_not_an_error_too() -> None:

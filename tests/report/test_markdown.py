@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from template_lint.model import Anchor, Report, Severity, Skipped, TargetReport, Verdict
+from template_lint.model import Anchor, BaselineUse, Report, Severity, Skipped, TargetReport, Verdict
 from template_lint.report import markdown
 from template_lint.report.layout.escape import visible
 from template_lint.report.layout.markdown_text import code, fenced, prose
@@ -118,6 +118,13 @@ def test_rules_that_could_not_be_asked_are_listed_with_the_reason() -> None:
     skipped = [Skipped("TL102", "no tokenizer; give --tokenizer TARGET")]
     subject = report(file_target(template_report(skipped=skipped), template_report(name="b")))
     assert "- TL102: no tokenizer; give --tokenizer TARGET, in 1 of 2 templates" in written("markdown", subject)
+
+
+def test_notes_and_statistics_are_on_the_page() -> None:
+    subject = full_report()._replace(baseline=BaselineUse("known_`x`.json", stale=2), statistics=True)
+    page = written("markdown", subject)
+    assert "Note: 2 findings of known\\_`x`.json are there no more; --prune-baseline removes them." in page
+    assert "<details><summary>findings by rule</summary>" in page
 
 
 def test_many_clean_templates_are_folded_and_the_worst_comes_first() -> None:

@@ -276,6 +276,14 @@ def test_a_log_is_bounded_and_says_what_it_left_out(monkeypatch: pytest.MonkeyPa
     assert (note["level"], note["message"]["text"]) == ("warning", "left out to stay within 3 results: 2 infos")
 
 
+def test_what_is_too_mild_is_counted_and_not_listed() -> None:
+    mild = prefix_finding(severity=Severity.INFO, suppressed="min-severity")
+    run = run_of(report(file_target(template_report(mild, prefix_finding()))))
+    assert [result["level"] for result in run["results"]] == ["error"]
+    [note] = run["invocations"][0]["toolExecutionNotifications"]
+    assert note["message"]["text"] == "1 finding below --min-severity"
+
+
 def test_long_messages_are_cut() -> None:
     [result] = results_of(prefix_finding(message="x" * 10_000))
     assert len(result["message"]["text"]) == 4000

@@ -23,13 +23,16 @@ class Told(NamedTuple):
 
 
 def told(target: TargetReport, repository: Repository, *, hidden: bool = False) -> list[Told]:
-    """List the findings of a target, those about all of it first; with ``hidden`` also what is suppressed."""
+    """List the findings of a target, those about all of it first; with ``hidden`` also what is suppressed.
+
+    What is too mild for the user (``min-severity``) is never listed, only counted.
+    """
     found: list[tuple[TemplateReport | None, Finding]] = [(None, finding) for finding in target.findings]
     found += [(template, finding) for template in target.templates for finding in template.findings]
     return [
         Told(target, template, finding, repository.spot(target, template, finding))
         for template, finding in found
-        if hidden or finding.suppressed is None
+        if finding.suppressed is None or (hidden and finding.suppressed != "min-severity")
     ]
 
 

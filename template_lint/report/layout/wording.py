@@ -86,6 +86,11 @@ def not_asked(templates: Iterable[TemplateReport]) -> list[NotAsked]:
     return [NotAsked(sorted(codes), reason, number[reason]) for reason, codes in rules.items()]
 
 
+def nothing_checked(report: Report) -> bool:
+    """Say whether there was nothing to check at all, which is no success."""
+    return not report.targets and not report.excluded
+
+
 class Unchecked(NamedTuple):
     """A target, or one template of it, that could not be looked at; ``kind`` is the stable word of the JSON output."""
 
