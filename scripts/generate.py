@@ -11,6 +11,7 @@ sys.path.insert(0, str(ROOT))
 
 from scripts.configuration_page import configuration_page, schema_text  # noqa: E402
 from scripts.drift_examples import drift_examples  # noqa: E402
+from scripts.output_pages import output_pages  # noqa: E402
 from scripts.patch_index import patch_index  # noqa: E402
 from scripts.readme import readme  # noqa: E402
 from scripts.rule_pages import rule_pages  # noqa: E402
@@ -28,6 +29,7 @@ def generated() -> dict[Path, str]:
         ROOT / "docs" / "configuration.md": configuration_page(ROOT),
         front: readme(front.read_text(encoding="utf-8"), ROOT),
         **drift_examples(ROOT),
+        **output_pages(ROOT),
         **{RULE_PAGES / name: content for name, content in rule_pages().items()},
     }
 

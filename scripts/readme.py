@@ -17,12 +17,16 @@ EXAMPLE = "examples/broken.jinja"
 
 def readme(text: str, root: Path) -> str:
     """README.md with its blocks filled in. Raises ValueError where a block is missing."""
-    for name, content in (("example", _example(root)), ("rules", rule_table("docs/rules/"))):
-        pattern = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
-        if not pattern.search(text):
-            raise ValueError(f"README.md has no block <!-- generated: {name} --> ... <!-- end of {name} -->")
-        text = pattern.sub(lambda match, content=content: f"{match[1]}\n{content}\n\n{match[2]}", text)
-    return text
+    text = fill_block(text, "example", _example(root), "README.md")
+    return fill_block(text, "rules", rule_table("docs/rules/"), "README.md")
+
+
+def fill_block(text: str, name: str, content: str, page: str) -> str:
+    """Put ``content`` into the block ``name`` of a page. Raises ValueError where there is none."""
+    pattern = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
+    if not pattern.search(text):
+        raise ValueError(f"{page} has no block <!-- generated: {name} --> ... <!-- end of {name} -->")
+    return pattern.sub(lambda match: f"{match[1]}\n{content}\n\n{match[2]}", text)
 
 
 def _example(root: Path) -> str:
