@@ -177,7 +177,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "output",
         Kind.OUTPUTS,
-        "An output format, to standard output or a file.",
+        "text, concise, json, sarif, code-scanning, junit, github, markdown or html, to standard output or a file.",
         "text",
         "[text, json=report.json]",
         metavar="FORMAT[=FILE]",

@@ -13,8 +13,10 @@ from template_lint.rules.registry import all_rules
 
 LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _PROBLEM = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "recommendation"}
-# Of 10. Only for rules about safety: GitHub then speaks of a vulnerability.
+# Of 10. Only for rules about what an attacker could use: GitHub then speaks of a vulnerability.
 _SECURITY = {Severity.ERROR: "7.5", Severity.WARNING: "5.0", Severity.INFO: "2.0"}
+# What the sandbox refuses, and a prompt that depends on the date, are defects of the safety family, not attacks.
+_NO_ATTACK = ("TL502", "TL507")
 _MAX_DESCRIPTION = 1024
 
 
@@ -51,7 +53,7 @@ def _descriptor(rule: type[Rule]) -> dict[str, Any]:
 
 
 def _properties(rule: type[Rule]) -> dict[str, Any]:
-    security = rule.code.startswith("TL5")
+    security = rule.code.startswith("TL5") and rule.code not in _NO_ATTACK
     family = rule.__module__.split(".")[-2].partition("_")[2]
     properties: dict[str, Any] = {
         "tags": ["chat-template", family, *own_needs(rule), *(["security"] if security else [])],
