@@ -65,11 +65,11 @@ class _Request:
         return self._tokenizers[text]
 
     def conversations(self, paths: Iterable[Path]) -> list[Scenario]:
-        from template_lint.scenarios.user import load_conversations
-
-        found = []
+        found: list[Scenario] = []
         for path in dict.fromkeys(paths):
             if path not in self._conversations:
+                from template_lint.scenarios.user import load_conversations
+
                 self._conversations[path] = load_conversations(path)
             found += self._conversations[path]
         return found
@@ -80,12 +80,10 @@ class _Request:
         return tuple(spec for _, spec in sorted(fitting, key=lambda pair: pair[0]))
 
     def asked(self, loaded: list[_Loaded], targets: Sequence[str | Target]) -> Asked:
-        from template_lint.rules.registry import rule_names
-
         named = {parse_target(target).text for target in targets}
         return Asked(
             self.options,
-            frozenset(self.codes or rule_names()),
+            self.codes,
             [entry.specs for entry in loaded],
             [spec for spec, _ in self.specs if spec.target in named],
         )

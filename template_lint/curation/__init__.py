@@ -17,16 +17,23 @@ WHOLE_TARGETS = "TL6"
 
 
 class Asked(NamedTuple):
-    """What was asked of a run: its options, the codes of its rules, and what is known of each target.
+    """What was asked of a run: its options, the codes of its rules (none for all), and what is known of each target.
 
     ``specs`` has one entry for each target of the report: all that apply to it, the most general first.
     ``whole`` are the specs of which every part was checked.
     """
 
     options: Options
-    codes: frozenset[str]
+    chosen: Sequence[str] = ()
     specs: Sequence[Sequence[TargetSpec]] = ()
     whole: Sequence[TargetSpec] = ()
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """The codes of the rules that were asked."""
+        from template_lint.rules.registry import rule_names
+
+        return frozenset(self.chosen or rule_names())
 
     def requirements(self, index: int) -> frozenset[str]:
         """What is required of one target."""
@@ -82,13 +89,13 @@ def _with_inline_ignores(report: Report, asked: Asked) -> Report:
         return report
     from template_lint.curation.inline import apply_directives
 
-    wanted = asked.options.inline_ignores
+    wanted, codes = asked.options.inline_ignores, asked.codes
     targets = []
     passed_over = 0
     for target in report.targets:
         own = target.repo is None and target.kind in ("file", "directory", "stdin")
         if own if wanted is None else wanted:
-            templates = [apply_directives(template, asked.codes) for template in target.templates]
+            templates = [apply_directives(template, codes) for template in target.templates]
             target = target._replace(templates=templates)
         elif wanted is None:
             passed_over += sum(len(template.directives) for template in target.templates)

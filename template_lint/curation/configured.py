@@ -13,6 +13,7 @@ def apply_ignores(report: Report, asked: Asked) -> Report:
     """Hide what the configuration ignores in each target; add TL901 to the first target of a spec for an ignore that
     hides nothing, although its rule was asked and every part of the spec was checked.
     """
+    chosen = asked.codes
     codes = {ignore: codes_of(ignore.rules) for specs in asked.specs for spec in specs for ignore in spec.ignore}
     used: set[Ignore] = set()
     targets = []
@@ -27,15 +28,15 @@ def apply_ignores(report: Report, asked: Asked) -> Report:
             return finding
 
         targets.append(with_findings(target, hide) if ignores else target)
-    if UnusedIgnore.code in asked.codes:
+    if UnusedIgnore.code in chosen:
         for spec in asked.whole:
             mine = [index for index, specs in enumerate(asked.specs) if spec in specs]
             if not mine or any(targets[index].error is not None for index in mine):
                 continue
-            checked = {code for code in asked.codes if code.startswith(WHOLE_TARGETS)}
+            checked = {code for code in chosen if code.startswith(WHOLE_TARGETS)}
             checked = checked.union(*(_checked(targets[index]) for index in mine))
             first = targets[mine[0]]
-            asked_of = {ignore: codes[ignore] & asked.codes for ignore in spec.ignore if ignore not in used}
+            asked_of = {ignore: codes[ignore] & chosen for ignore in spec.ignore if ignore not in used}
             added = [_unused(ignore, spec.target) for ignore, rules in asked_of.items() if rules and rules <= checked]
             targets[mine[0]] = first._replace(findings=[*first.findings, *added])
     return report._replace(targets=targets)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from template_lint.errors import UsageError
-from template_lint.settings.document import Node, SettingsError, read_toml, read_yaml
 from template_lint.settings.merge import Settings, Value
-from template_lint.settings.parse import parse
-from template_lint.settings.paths import Base
 
 YAML_NAMES = ("template-lint.yaml", "template-lint.yml")
 PYPROJECT = "pyproject.toml"
@@ -36,6 +33,11 @@ def find_settings(start: Path | None = None) -> Settings:
 
 def read_settings(path: Path) -> Settings:
     """The settings of one file. Raises UsageError where it cannot be read, SettingsError for a mistake in it."""
+    # Most runs have no configuration: its readers are imported for one that is there.
+    from template_lint.settings.document import SettingsError, read_toml, read_yaml
+    from template_lint.settings.parse import parse
+    from template_lint.settings.paths import Base
+
     base = Base(path)
     text = _text(path, base.file)
     if path.suffix.lower() == ".toml":
@@ -46,11 +48,8 @@ def read_settings(path: Path) -> Settings:
         root = read_yaml(text, base.file)
     else:
         raise UsageError(f"cannot tell what {base.file} is. A configuration ends in .yaml, .yml, .json or .toml.")
-    return Settings(path, _values(root, base))
-
-
-def _values(root: Node, base: Base) -> dict[str, Value]:
-    return {name: Value(found.value, f"{base.file}:{found.line}") for name, found in parse(root, base).items()}
+    values = {name: Value(found.value, f"{base.file}:{found.line}") for name, found in parse(root, base).items()}
+    return Settings(path, values)
 
 
 def _text(path: Path, shown: str) -> str:
@@ -69,6 +68,10 @@ def _text(path: Path, shown: str) -> str:
 
 def has_table(path: Path) -> bool:
     """Whether a pyproject.toml configures template-lint. Raises UsageError where it cannot be read."""
-    shown = Base(path).file
-    text = _text(path, shown)
-    return "template-lint" in text and read_toml(text, shown) is not None
+    text = _text(path, path.as_posix())
+    if "template-lint" not in text:
+        return False
+    from template_lint.settings.document import read_toml
+    from template_lint.settings.paths import Base
+
+    return read_toml(text, Base(path).file) is not None

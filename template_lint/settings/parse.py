@@ -5,7 +5,6 @@ Every mistake is a SettingsError with file and line, and the nearest right word 
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -173,6 +172,8 @@ def _refuse_unknown(entries: Mapping[str, Entry], keys: Sequence[Key], file: str
 
 
 def _nearest(word: str, known: Sequence[str] | frozenset[str]) -> str:
+    import difflib
+
     wanted = word.replace("_", "-")
     for spelling in (wanted, wanted.lower(), wanted.upper()):
         close = difflib.get_close_matches(spelling, list(known), 1, 0.6)

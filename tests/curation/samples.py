@@ -52,7 +52,7 @@ def one(*findings: Finding, folder: Path | None = None) -> Report:
 
 def asked(found: Report, options: Options | None = None, **changes: Any) -> Asked:
     codes = frozenset({"TL101", "TL102", "TL103", "TL200", "TL606", "TL901"})
-    plain = Asked(options or Options(), codes, [()] * len(found.targets))
+    plain = Asked(options or Options(), sorted(codes), [()] * len(found.targets))
     return plain._replace(**changes)
 
 

@@ -133,7 +133,7 @@ def test_an_ignore_is_not_called_unused_where_it_may_be_needed() -> None:
     only_part = asked(found, specs=[(SPEC,)])
     not_all_asked = asked(found, specs=[(SPEC,)], whole=[SPEC])  # TL104 and others of TL1 were not checked
     assert not_all_asked.codes < set(rule_names())
-    unknown = not_all_asked._replace(codes=frozenset(rule_names()))
+    unknown = not_all_asked._replace(chosen=())
     assert not curate(found, only_part).targets[0].findings
     assert not curate(found, unknown).targets[0].findings
     failed = report(found.targets[0], target(name="b", error=TargetError("unreadable", "no")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,9 +29,14 @@ def choose(targets: Sequence[str], *, pinned: bool, live: bool, lock: Path | Non
     """
     if pinned and live:
         raise UsageError("--pinned and --live exclude each other. Drop one.")
-    if not pinned and not live and not any("/" in text or text.startswith("hf:") for text in targets):
+    if not pinned and not live and not any(_may_be_hub(text) for text in targets):
         return list(targets)
     from template_lint.lock import pins
 
     mode = pins.Mode.PINNED if pinned else pins.Mode.LIVE if live else pins.Mode.AUTO
     return pins.choose(targets, mode, lock=lock)
+
+
+def _may_be_hub(text: str) -> bool:
+    """Whether a word may name a repository; what lies on disk needs no lock to be read."""
+    return text.startswith("hf:") or ("/" in text and not os.path.exists(text))  # noqa: PTH110  (pathlib costs more)

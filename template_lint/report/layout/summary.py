@@ -6,7 +6,6 @@ from template_lint.model import Report, Summary
 from template_lint.report.layout.canvas import Canvas
 from template_lint.report.layout.escape import visible
 from template_lint.report.layout.place import title
-from template_lint.report.layout.table import Cell, table
 
 _NAMED = 5
 
@@ -76,6 +75,8 @@ def note_lines(report: Report) -> list[str]:
 
 def statistics_lines(report: Report, canvas: Canvas) -> list[str]:
     """Return a table of rules and how many findings each has that nothing hides, the most frequent first."""
+    from template_lint.report.layout.table import Cell, table
+
     names = {finding.rule: finding.name for finding in report.findings}
     rules = sorted(report.by_rule().items(), key=lambda item: (-item[1], item[0]))
     rows = [(Cell(str(number)), Cell(rule, "bold"), Cell(visible(names[rule]))) for rule, number in rules]
