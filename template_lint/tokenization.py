@@ -9,36 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from template_lint.errors import CannotCheckError, TemplateLintError
 from template_lint.snapshot.model import Snapshot, TokenizerFiles
 from template_lint.snapshot.special_tokens import DeclaredTokens, declared_tokens, token_text
 from template_lint.snapshot.tokenizer_class import tokenizer_class
+from template_lint.snapshot.tokenizer_habits import Habits, habits_of
 
 if TYPE_CHECKING:
     from tokenizers import AddedToken, Tokenizer
 
 NEWEST_PROFILE = (5, 24)
 
-_OWN_BOS = frozenset({"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "CohereTokenizer"})
 _CACHE_SIZE = 4
 _cache: dict[tuple[object, ...], Tokenization] = {}
-
-
-class Habits(NamedTuple):
-    """What transformers does with a tokenizer beyond text <-> ids.
-
-    ``bos_id``: the id of its BOS token, None without one. ``adds_bos``: ``tokenizer(text)`` puts it first.
-    ``cleans_up``: decode() removes spaces before punctuation. ``rows``: ids of the model's output layer, None where
-    config.json does not say. ``has_stop_ids``: the model's own stop ids are known.
-    """
-
-    bos_id: int | None = None
-    adds_bos: bool = False
-    cleans_up: bool = False
-    rows: int | None = None
-    has_stop_ids: bool = False
 
 
 class Tokenization:
@@ -189,6 +174,7 @@ def _build(
             tokenizer.encode_special_tokens = bool(files.config.get("split_special_tokens", False))
         else:
             tokenizer = _load_with_transformers(files)
+        habits = habits_of(tokenizer, snapshot, declared, profile_version)
     except TemplateLintError:
         raise
     except BaseException as error:
@@ -203,29 +189,7 @@ def _build(
     eos_id = tokenizer.token_to_id(token_text(eos)) if eos is not None else None
     own = () if eos_id is None else (eos_id,)
     eos_ids = tuple(dict.fromkeys((*own, *snapshot.stop_ids)))
-    return Tokenization(tokenizer, eos_ids=eos_ids, habits=_habits(tokenizer, snapshot, declared, profile_version))
-
-
-def _habits(
-    tokenizer: Tokenizer, snapshot: Snapshot, declared: DeclaredTokens, profile_version: tuple[int, int]
-) -> Habits:
-    bos = declared.named.get("bos_token")
-    bos_id = tokenizer.token_to_id(token_text(bos)) if bos is not None else None
-    adds_bos = bos_id is not None and tokenizer.encode("a").ids[:1] == [bos_id]
-    old = profile_version < (5, 0)
-    if old and bos_id is not None and tokenizer_class(snapshot, profile_version) in _OWN_BOS:
-        # These replace the post-processor of tokenizer.json.
-        adds_bos = snapshot.config.get("add_bos_token", True) is True
-    nested = snapshot.model_config.get("text_config")
-    configs = [snapshot.model_config, *([nested] if isinstance(nested, Mapping) else [])]
-    rows = [config["vocab_size"] for config in configs if type(config.get("vocab_size")) is int]
-    return Habits(
-        bos_id=bos_id,
-        adds_bos=adds_bos,
-        cleans_up=old and bool(snapshot.config.get("clean_up_tokenization_spaces", False)),
-        rows=rows[-1] if rows else None,
-        has_stop_ids=bool(snapshot.stop_ids),
-    )
+    return Tokenization(tokenizer, eos_ids=eos_ids, habits=habits)
 
 
 def _use_llama_pipeline(tokenizer: Tokenizer, config: Mapping[str, Any]) -> None:

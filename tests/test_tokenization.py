@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -179,3 +180,12 @@ def test_code_of_the_model_is_never_run(tmp_path: Path) -> None:
     with pytest.raises(CannotCheckError, match="cannot be loaded"):
         load(write(tmp_path, files))
     assert not proof.exists()
+
+
+def test_a_tokenizer_that_fails_on_unknown_words_is_unloadable(tmp_path: Path) -> None:
+    """It would fail in the middle of a check otherwise."""
+    model = {"type": "WordLevel", "vocab": {"x": 0}, "unk_token": "[UNK]"}
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"version": "1.0", "added_tokens": [], "model": model}))
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "x"}')
+    with pytest.raises(CannotCheckError, match="Missing"):
+        load_tokenization(load_snapshot(parse_target(str(tmp_path))))
