@@ -6,6 +6,7 @@ The expected reports are in ``expected/``: whole, because the first lines are wh
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -22,6 +23,11 @@ CHANGES: dict[str, tuple[Callable[[Mapping[str, str]], Mapping[str, str]], int, 
     "tokenizer": (qwen.without_call_tokens, 1, 2, "TL603"),
     "prefix": (qwen.with_late_end, 1, 3, "TL604"),
 }
+
+
+def without_findings(text: str) -> str:
+    """The report less the findings of other rules, which come and go with those rules."""
+    return re.sub(r"^  findings: .*\n(?: {4}.*\n)*", "", text, flags=re.MULTILINE)
 
 
 class Project:
@@ -60,7 +66,7 @@ def test_grade_exit_code_and_report_of_a_change(name: str, project: Project) -> 
     assert drift["findings"][0]["rule"] == rule
     assert drift["before"]["revision"] == project.commit
     assert drift["anchor"]["file"] == "template-lint.lock"
-    expect(Path(__file__).parent, f"diff_{name}.txt", done.out)
+    expect(Path(__file__).parent, f"diff_{name}.txt", without_findings(done.out))
 
 
 def test_nothing_moved(project: Project) -> None:
