@@ -9,6 +9,7 @@ import hashlib
 import io
 import tempfile
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,6 +56,7 @@ class _Case(NamedTuple):
     patch: Patch | None = None
 
 
+@lru_cache(maxsize=1)
 def drift_examples(root: Path) -> dict[Path, str]:
     """Path of each transcript -> its text."""
     rules = {path.name[:5].upper(): path for path in (root / "template_lint/rules/tl6_drift").glob("tl60[1-5]_*")}
