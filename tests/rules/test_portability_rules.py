@@ -69,7 +69,7 @@ def test_differences_carry_both_outcomes() -> None:
         ("{% raw %}{{ x }}{% endraw %}", "{% raw %}"),
         ("{{ tools|map(attribute='function')|tojson if tools }}", "tojson"),
         ("{{ '<' | safe + messages[0].content }}", "safe"),
-        ("{{ 'a' ~ (messages[0].content | safe) }}", "safe"),
+        ("{{ 'a' + (messages[0].content | safe if tools else 'b') }}", "messages[0].content | safe if tools else 'b'"),
         ("{{ dict.fromkeys(['a']) }}", "dict.fromkeys(['a'])"),
     ],
 )
@@ -102,6 +102,7 @@ def test_optional_parts_are_only_information(source: str) -> None:
         "{{ tools|tojson(indent=4) }}{{ tools|list|tojson }}",
         "{{ (messages[0].content | safe) }}{{ messages[-1].content }}{{ messages[0].content.split('a')[0] }}",
         "{% if tools %}{% set break = 1 %}{% endif %}",
+        "{{ '<' ~ (messages[0].content | safe) ~ '>' }}",
     ],
 )
 def test_what_engines_agree_on(source: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from jinja2 import nodes
@@ -61,10 +62,13 @@ class _Finder:
         self.source = facts.template.source_map
         self.constants = facts.constants
         self.formats = any(node.attr in ("format", "format_map") for node in facts.static.kinds.get(nodes.Getattr, ()))
-        self.ends = [
-            index for index, token in enumerate(self.source.tokens) if token.kind in ("block_end", "variable_end")
-        ]
-        self.called = {id(call.node) for call in facts.static.of(nodes.Call)}
+        self.called = {id(call.node) for call in facts.static.kinds.get(nodes.Call, ())}
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """Indices of the tokens that close a tag."""
+        tokens = enumerate(self.source.tokens)
+        return [index for index, token in tokens if token.kind in ("block_end", "variable_end")]
 
     def find(self) -> Iterator[Access]:
         for node in self.static.kinds.get(nodes.Getattr, ()):

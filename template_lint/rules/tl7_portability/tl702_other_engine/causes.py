@@ -5,7 +5,7 @@ Measured with minijinja 3.1 and @huggingface/jinja 0.5; see the page of the rule
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from jinja2 import nodes
@@ -115,18 +115,11 @@ def _filters(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
                 yield "generator", Cause(text, _place(facts, node))
         elif node.name in ("e", "escape", "forceescape"):
             yield "escape", Cause(f"uses the filter {node.name}, which escapes differently", _place(facts, node))
-    for addition in facts.static.kinds.get(nodes.Add, ()):
-        yield from _safe_texts(facts, [addition.left, addition.right])
-    for concatenation in facts.static.kinds.get(nodes.Concat, ()):
-        yield from _safe_texts(facts, concatenation.nodes)
-
-
-def _safe_texts(facts: TemplateFacts, parts: Sequence[nodes.Node]) -> Iterator[tuple[str, Cause]]:
-    if len(parts) > 1:
-        for part in parts:
-            if _is_safe(part):
+    for addition in facts.static.kinds.get(nodes.Add, ()):  # `~` joins plain texts
+        for side in (addition.left, addition.right):
+            if _is_safe(side):
                 text = "adds to a text marked safe: Jinja2 escapes what is added, other engines do not"
-                yield "safe", Cause(text, _place(facts, part))
+                yield "safe", Cause(text, _place(facts, side))
 
 
 def _is_safe(node: nodes.Node) -> bool:
@@ -156,7 +149,7 @@ def _methods(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
 
 def _place(facts: TemplateFacts, node: nodes.Node) -> Place:
     source = facts.template.source_map
-    if isinstance(node, nodes.Getitem | nodes.Getattr | nodes.Test):
+    if isinstance(node, nodes.Getitem | nodes.Getattr | nodes.Test | nodes.CondExpr):
         return source.place(*source.expression_range(node))
     token = source.tokens[source.token_index(max(offset_of(node), 0))]
     return source.place(token.offset, token.end)
