@@ -39,7 +39,7 @@ def test_lock_writes_what_it_saw_and_twice_the_same_bytes(run: Run, project: Pat
     hub.add("org/other", model(UNSTABLE))
     first = run("lock", "org/other", "org/model")
     assert first.exit_code == 0, first.output
-    assert flat(first.stdout).startswith("wrote template-lint.lock: 2 models, transformers 5.")
+    assert flat(first.stdout).startswith("wrote template-lint.lock: 2 models, transformers ")
     assert f"new org/model {commit[:12]} (main): stable" in flat(first.stdout)
     written = (project / LOCK).read_bytes()
     lock = read_lock(project / LOCK)
