@@ -17,6 +17,7 @@ from template_lint.errors import CannotCheckError
 
 _CHUNK_TOKENS = 100_000
 _CHUNK_ROWS = 256
+_TOO_LARGE = "do not fit into the memory that one row may take"
 
 
 def audit_block(block: Block, auditor: Auditor) -> Summary:
@@ -41,7 +42,16 @@ def audit_block(block: Block, auditor: Auditor) -> Summary:
 
 
 def _audit_chunk(chunk: list[Trajectory], auditor: Auditor, summary: Summary) -> None:
-    audited = audit_many(chunk, auditor)
+    try:
+        audited = audit_many(chunk, auditor)
+    except MemoryError:
+        if len(chunk) > 1:
+            for row in chunk:
+                _audit_chunk([row], auditor, summary)
+        else:
+            message = f"{len(chunk[0].ids)} tokens {_TOO_LARGE}"
+            summary.add_error(RowError(chunk[0].origin, "too-large", message))
+        return
     drifted, apart = [], []
     for index, (row, result) in enumerate(zip(chunk, audited.results, strict=True)):
         summary.add(row, result)
@@ -83,6 +93,10 @@ def _trajectories(block: Block, auditor: Auditor, summary: Summary) -> Iterator[
                 made = list(trajectories(row, auditor.options.fields, block.source.number, number))
             except BadRow as bad:
                 summary.add_error(RowError(Origin(block.source.number, number), bad.kind, str(bad)))
+                continue
+            except MemoryError:
+                message = f"its lists {_TOO_LARGE}"
+                summary.add_error(RowError(Origin(block.source.number, number), "too-large", message))
                 continue
             yield from made
     except CannotCheckError as error:
@@ -126,6 +140,8 @@ def _slow(line: bytes) -> Any:
         return json.loads(line)
     except RecursionError:
         return BadRow("not-json", "nested too deeply")
+    except MemoryError:
+        return BadRow("too-large", f"{len(line) / 1e6:.0f} MB of JSON {_TOO_LARGE}")
     except ValueError as error:
         # The decoder's own message names a place in the line; a cut-off line is the usual reason.
         return BadRow("not-json", f"not valid JSON: {error}")

@@ -5,6 +5,7 @@ A mask of another length than the ids is a finding, not a bad row: it is what th
 
 from __future__ import annotations
 
+import json
 import math
 from array import array
 from collections.abc import Iterator, Mapping
@@ -267,7 +268,15 @@ def _token_id(token: Any) -> int:
 
 
 def _messages(value: Any) -> list[Any] | None:
-    return value if isinstance(value, list) and value and all(isinstance(item, dict) for item in value) else None
+    """Messages, also as JSON text. Parquet gives every message the keys of all: those that are null are dropped."""
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return None
+    if not isinstance(value, list) or not value or not all(isinstance(item, dict) for item in value):
+        return None
+    return [{key: item for key, item in message.items() if item is not None or key == "content"} for message in value]
 
 
 def _list_of_objects(value: Any) -> list[Any] | None:

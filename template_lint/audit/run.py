@@ -24,6 +24,7 @@ Progress = Callable[[int, int, str], None]
 
 _PEEKED_ROWS = 20
 _PEEKED_BLOCKS = 8
+_PEEKED_LINE = 8 << 20  # longer rows are read by workers, whose memory is bounded
 
 
 class Request(NamedTuple):
@@ -185,7 +186,7 @@ def _first_rows(block: Block) -> list[Mapping[str, Any]]:
     start = 0
     while start < len(block.data) and len(found) < _PEEKED_ROWS:
         end = block.data.index(b"\n", start)
-        parsed = parse(block.data[start:end]) if end > start else None
+        parsed = parse(block.data[start:end]) if 0 < end - start < _PEEKED_LINE else None
         if isinstance(parsed, Mapping):
             found.append(parsed)
         start = end + 1

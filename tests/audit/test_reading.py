@@ -17,6 +17,7 @@ from template_lint.audit import sources
 from template_lint.audit.auditor import Auditor
 from template_lint.audit.fields import PRESETS, choose, parse_fields, preset
 from template_lint.audit.model import NothingToAuditError, StrictRowError, Trajectory
+from template_lint.audit.rollouts import audit_many
 from template_lint.audit.rows import BadRow, trajectories
 from template_lint.audit.run import Audit, Request, audit
 from template_lint.audit.sample.make import dump, make_sample
@@ -197,6 +198,15 @@ def test_an_unknown_preset_is_told_the_nearest() -> None:
         preset("slim")
 
 
+def test_messages_may_be_text_and_have_nulls() -> None:
+    messages = [{"role": "user", "content": "x", "tool_calls": None}, {"role": "assistant", "content": None}]
+    expected = [{"role": "user", "content": "x"}, {"role": "assistant", "content": None}]
+    row = {"ids": [1], "mask": [1]}
+    assert read({**row, "messages": messages})[0].messages == expected
+    assert read({**row, "messages": json.dumps(messages)})[0].messages == expected
+    assert read({**row, "messages": "plain text"})[0].messages is None
+
+
 # Files.
 
 
@@ -331,3 +341,23 @@ def test_blocks_are_whole_lines_with_the_right_numbers(size: int, step: int) -> 
 def test_a_missing_file_is_no_crash(tmp_path: Path) -> None:
     [block] = blocks(Source(0, "gone", str(tmp_path / "gone"), "lines"))
     assert block.unreadable == "No such file or directory"
+
+
+def test_a_row_that_needs_too_much_memory_is_a_bad_row(
+    auditor: Auditor, rows: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from template_lint.audit import block
+
+    def scarce(chunk: list[Trajectory], _: Auditor) -> Any:
+        if any(len(row.ids) > 50_000 for row in chunk):
+            raise MemoryError
+        return audit_many(chunk, auditor)
+
+    monkeypatch.setattr(block, "audit_many", scarce)
+    long = json.dumps({"ids": [65] * 60_000, "mask": [1] * 60_000})
+    data = f"{rows[0]}\n{long}\n{rows[1]}\n".encode()
+    summary = block.audit_block(Block(Source(0, "a", "a", "lines"), 1, data), auditor)
+    assert (summary.trajectories, [(error.origin.row, error.kind) for error in summary.errors]) == (
+        2,
+        [(2, "too-large")],
+    )
