@@ -34,7 +34,7 @@ _PHRASES = {
     MISPLACED: "{zero_inside:.0f} tokens with mask 1 have none recorded, {recorded_outside:.0f} with mask 0 have one",
     UNEXPLAINED: "mean |d| {mean_distance:.2g}, mean d {mean:+.2g}, correlation of d with surprisal {slope:.2f}",
     f"{TRUNCATION} trainer": "the trainer gives probability 0 to {zero_probability:.0f} sampled tokens",
-    f"{TRUNCATION} sampler": "d is at most 0 and {mean_log_mass:.2g} on average, down to log {least_mass:.2g}",
+    f"{TRUNCATION} sampler": "d is hardly above 0, {mean_log_mass:.2g} on average, down to log {least_mass:.2g}",
     f"{LOGITS} sampler": "{percent:.0f} % of the sampler's values are above 0, up to {max:.3g}",
     f"{LOGITS} trainer": "{percent:.0f} % of the trainer's values are above 0, up to {max:.3g}",
     f"{LOGITS} constant": "d is {offset:+.3g} at every token, to within {spread:.2g}",
@@ -215,23 +215,25 @@ def _temperature(row: _Row) -> Diagnosis | None:
 
 
 def _truncation(row: _Row) -> Diagnosis | None:
-    """The sampler renormalised what top-p or top-k left, so it is never below the trainer.
+    """The sampler renormalised what top-p or top-k left, so it is above the trainer, most where tokens are unlikely.
 
-    d = log(mass that was kept), between log(top_p) and 0.
+    d = log(mass that was kept), between log(top_p) and 0. A lower temperature of the sampler also makes d negative on
+    average, but raises it for unlikely tokens; a higher one lowers it there, but raises it for likely tokens as much.
     """
     import numpy as np
 
-    tolerance = 0.01
-    above = float((row.d > tolerance).mean())
-    kept = float(np.exp(row.d.min()))
-    floor = 0.15 if row.whole.top_p is None or row.whole.top_p >= 1 else min(0.9 * row.whole.top_p, 0.95)
-    if above > 0.01 or float(row.d.mean()) > -0.004 or kept < floor:
+    upward, downward = float(np.maximum(row.d, 0).sum()), float(np.maximum(-row.d, 0).sum())
+    mean, slope = float(row.d.mean()), _correlation(-row.s, row.d)
+    kept = float(np.exp(np.quantile(row.d, 0.01)))
+    recorded = row.whole.top_p
+    floor = 0.15 if recorded is None or recorded >= 1 else min(0.8 * recorded, 0.9)
+    if upward > 0.15 * downward or mean > -0.004 or slope > -0.1 or kept < floor:
         return None
-    evidence = {"share_above": above, "mean_log_mass": float(row.d.mean()), "least_mass": kept}
+    evidence = {"mean_log_mass": mean, "least_mass": kept, "upward_share": upward / max(downward, 1e-12)}
     cut_off = _cut_off(row.whole.top)
     if cut_off is not None:
         evidence["lists_that_end_early"] = cut_off
-    return Diagnosis(TRUNCATION, float(row.d.mean()), evidence, "sampler")
+    return Diagnosis(TRUNCATION, mean, evidence, "sampler")
 
 
 def _cut_off(top: TopLogprobs | None) -> float | None:
@@ -253,18 +255,22 @@ def _precision(row: _Row) -> Diagnosis | None:
     mean, spread = float(row.d.mean()), float(row.d.std())
     if abs(mean) > 0.3 * row.distance + 3 * spread / math.sqrt(len(row.d)):
         return None
-    growth = _correlation(-row.s, np.abs(row.d))
-    if growth < 0.1:
+    growth, slope = _correlation(-row.s, np.abs(row.d)), _correlation(-row.s, row.d)
+    # Rounding knows no direction; what follows surprisal to one side is a distribution of another shape.
+    if growth < 0.1 or abs(slope) > max(0.4, 3 / math.sqrt(len(row.d))):
         return None
     return Diagnosis(PRECISION, row.distance, {"mean": mean, "mean_distance": row.distance, "growth": growth})
 
 
 def _unexplained(row: _Row) -> Diagnosis:
-    growth = _correlation(-row.s, row.d)
-    both = float(min((row.d > 0.01).mean(), (row.d < -0.01).mean()))
-    evidence = {"mean": float(row.d.mean()), "mean_distance": row.distance, "slope": growth, "both_signs": both}
-    tempered = row.whole.top is None and row.whole.trainer_top is None and abs(growth) > 0.3 and both > 0.05
-    return Diagnosis(UNEXPLAINED, row.distance, evidence, "temperature?" if tempered else "")
+    import numpy as np
+
+    slope = _correlation(-row.s, row.d)
+    upward, downward = float(np.maximum(row.d, 0).sum()), float(np.maximum(-row.d, 0).sum())
+    evidence = {"mean": float(row.d.mean()), "mean_distance": row.distance, "slope": slope}
+    unknown = row.whole.top is None and row.whole.trainer_top is None
+    tempered = slope > 0.3 or (slope < -0.3 and upward > 0.4 * downward)
+    return Diagnosis(UNEXPLAINED, row.distance, evidence, "temperature?" if unknown and tempered else "")
 
 
 def _correlation(x: NDArray[floating], y: NDArray[floating]) -> float:
