@@ -91,10 +91,12 @@ def test_an_embedded_template_of_a_real_configuration(tmp_path: Path, monkeypatc
     found = template_lint.check("tokenizer_config.json", transformers="5.24", jobs=1, cache=False, offline=True)
     [run] = json.loads(written("sarif", found))["runs"]
     text = (tmp_path / "tokenizer_config.json").read_text(encoding="utf-8")
-    regions = [result["locations"][0]["physicalLocation"]["region"] for result in run["results"]]
+    spots = [result["locations"][0]["physicalLocation"] for result in run["results"]]
+    regions = [spot["region"] for spot in spots if "region" in spot]  # some findings blame no line
     conditions = {json.loads(f'"{cut_out(text, region, run["columnKind"])}"') for region in regions}
     places = [finding.place for finding in found.findings if finding.place is not None]
     source = found.targets[0].templates[0].source
+    assert len(regions) == len(places) > 0
     assert conditions == {source[place.offset : place.end_offset] for place in places}
     assert {region["startLine"] for region in regions} == {
         next(number for number, line in enumerate(text.splitlines(), 1) if '"chat_template"' in line)
@@ -113,7 +115,8 @@ def test_junit_of_qwen3(qwen3: tuple[Path, Report]) -> None:
 
 def test_annotations_of_qwen3(qwen3: tuple[Path, Report]) -> None:
     commands = runner_commands(written("github", qwen3[1]))
-    assert {properties["file"] for _, properties, _ in commands} == {"chat_template.jinja"}
+    findings = [properties for _, properties, _ in commands if properties["title"].startswith("TL")]
+    assert {properties["file"] for properties in findings} == {"chat_template.jinja"}
     assert commands[0][:2] == (
         "error",
         {
