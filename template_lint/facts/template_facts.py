@@ -95,6 +95,7 @@ class TemplateFacts:
         self._contexts: dict[Any, dict[str, Any]] = {}
         self._ids: dict[str, list[int]] = {}
         self._causes = CauseMemory()
+        self._histories: dict[tuple[str, str], str] = {}
 
     # Static facts.
 
@@ -220,7 +221,7 @@ class TemplateFacts:
         key = (
             tuple(map(id, scenario.messages[:count])),
             id(scenario.tools),
-            tuple(sorted((name, repr(value)) for name, value in scenario.kwargs.items())),
+            tuple(sorted((name, repr(value)) for name, value in scenario.kwargs.items())) if scenario.kwargs else (),
             generation_prompt,
         )
         outcome = self._rendered.get(key)
@@ -294,8 +295,9 @@ class TemplateFacts:
 
     @cached_property
     def questions(self) -> list[Question]:
-        """All prefix questions of all scenarios."""
-        return [question for scenario in self.scenarios for question in self.questions_of(scenario)]
+        """All prefix questions; those of tool conversations only where the template knows tools, or the user insists."""
+        asked = [s for s in self.scenarios if s.own or self.tool_rules_apply or not s.uses_tools]
+        return [question for scenario in asked for question in self.questions_of(scenario)]
 
     def answered(self, appended: Appended) -> list[Question]:
         """The questions of one kind that could be asked, in catalogue order."""
@@ -311,7 +313,10 @@ class TemplateFacts:
         closed = self.render_scenario(question.scenario, question.earlier, False).text
         if prompt is None or closed is None or question.later_outcome.text is None:
             return None
-        return prompt[: common_prefix_length(prompt, closed)]
+        history = self._histories.get((prompt, closed))
+        if history is None:
+            history = self._histories[prompt, closed] = prompt[: common_prefix_length(prompt, closed)]
+        return history
 
     # Divergences and their causes.
 

@@ -17,18 +17,20 @@ def normalise_messages(messages: Sequence[Any], profile: Profile) -> list[Any]:
     Raises ValueError for an empty conversation (5.24) and TypeError for a message that is not a mapping, as
     transformers does. Each message is normalised by itself, so a prefix of the result is the result of the prefix.
     """
+    if profile.drops_none and not messages:
+        raise ValueError("Cannot apply chat template to an empty conversation.")
+    return [_normalised(message, profile) for message in messages]
+
+
+def _normalised(message: Any, profile: Profile) -> Any:
+    plain = _is_plain(message)
     if profile.drops_none:
-        if not messages:
-            raise ValueError("Cannot apply chat template to an empty conversation.")
-        messages = [_without_none(_objects_to_dicts(message)) for message in messages]
+        message = _without_none(message if plain else _objects_to_dicts(message))
     if profile.plain_data:
-        messages = plain_data(list(messages))
-        for message in messages:
-            if not isinstance(message, dict):
-                raise TypeError(f"a message should be a dict, but is {message!r}")
-    if profile.aliases_reasoning:
-        return [_with_reasoning_aliases(message) for message in messages]
-    return list(messages)
+        message = message if plain else plain_data(message)
+        if not isinstance(message, dict):
+            raise TypeError(f"a message should be a dict, but is {message!r}")
+    return _with_reasoning_aliases(message) if profile.aliases_reasoning else message
 
 
 def _without_none(message: Any) -> dict[Any, Any]:
@@ -57,9 +59,31 @@ def _objects_to_dicts(value: Any) -> Any:
     return value if fields is None else _objects_to_dicts(fields)
 
 
+_ATOMS = frozenset({str, int, float, bool, type(None)})
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is made of nothing but dicts, lists and JSON's atoms: rebuilt, it would be equal to itself."""
+    kind = type(value)
+    if kind is dict:
+        for key, item in value.items():
+            if type(key) not in _ATOMS or (type(item) not in _ATOMS and not _is_plain(item)):
+                return False
+        return True
+    if kind is list:
+        for item in value:
+            if type(item) not in _ATOMS and not _is_plain(item):
+                return False
+        return True
+    return kind in _ATOMS
+
+
 def plain_data(value: Any) -> Any:
-    """Rebuild a value from JSON types; anything else becomes ``<TypeName>``, as transformers does from 5.23."""
-    if value is None or type(value) in (str, int, float, bool):
+    """Rebuild a value from JSON types; anything else becomes ``<TypeName>``, as transformers does from 5.23.
+
+    What is plain already comes back as it is: no template can change its data.
+    """
+    if value is None or type(value) in _ATOMS or _is_plain(value):
         return value
     if isinstance(value, str):
         return str.__str__(value)

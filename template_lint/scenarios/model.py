@@ -30,6 +30,13 @@ class Scenario(NamedTuple):
         return self._replace(name=f"{self.name}[{shown}]", kwargs={**self.kwargs, **kwargs})
 
     @property
+    def uses_tools(self) -> bool:
+        """Whether tools are offered, called or answered."""
+        return self.tools is not None or any(
+            message.get("role") == "tool" or message.get("tool_calls") for message in self.messages
+        )
+
+    @property
     def base_name(self) -> str:
         """The name without the switches that ``with_kwargs`` appends."""
         return self.name.partition("[")[0]
