@@ -148,7 +148,6 @@ class ChatTemplate:
     def _traced(self) -> tuple[Template, TracingEnvironment, list[Site]]:
         sites = mark_sites(self.tree, self.source_map)
         environment = make_environment(self.profile, TracingEnvironment, clock=self._clock)
-        environment.optimized = False  # the plain compilation has folded this tree's constants already
         with self.limits.render():
             code = environment.compile(self.tree)
             return Template.from_code(environment, code, environment.globals), environment, sites
