@@ -295,7 +295,7 @@ class TemplateFacts:
 
     @cached_property
     def questions(self) -> list[Question]:
-        """All prefix questions; those of tool conversations only where the template knows tools, or the user insists."""
+        """All prefix questions; of tool conversations only where the template knows tools, or the user insists."""
         asked = [s for s in self.scenarios if s.own or self.tool_rules_apply or not s.uses_tools]
         return [question for scenario in asked for question in self.questions_of(scenario)]
 
