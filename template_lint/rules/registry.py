@@ -18,8 +18,20 @@ def all_rules() -> list[type[Rule]]:
     """Every rule of every stage, by code. A rule is a package ``tlNNN_name`` in a family folder ``tlN_family``
     (``tlaNN_name`` in ``tla_audit``) that defines one class.
     """
+    return sorted([*_rules_below("tl[0-9]_*"), *_rules_below("tla_*")], key=lambda rule: rule.code)
+
+
+@lru_cache(maxsize=1)
+def template_rules() -> list[type[Rule]]:
+    """The rules that are asked of one template at a time, by code. Imports none of the audit's."""
+    found = [rule for rule in _rules_below("tl[0-9]_*") if rule.stage == "template"]
+    return sorted(found, key=lambda rule: rule.code)
+
+
+def _rules_below(families: str) -> list[type[Rule]]:
+    """The rules of the family folders that match a pattern."""
     found = []
-    for package in sorted(_FOLDER.glob("tl[0-9a]_*/tl[0-9a][0-9][0-9]_*/__init__.py")):
+    for package in sorted(_FOLDER.glob(f"{families}/tl[0-9a][0-9][0-9]_*/__init__.py")):
         family, name = package.parent.parent.name, package.parent.name
         module = importlib.import_module(f"template_lint.rules.{family}.{name}")
         classes = [
@@ -29,13 +41,7 @@ def all_rules() -> list[type[Rule]]:
         ]
         assert len(classes) == 1, f"{name} must define exactly one rule"
         found.append(classes[0])
-    return sorted(found, key=lambda rule: rule.code)
-
-
-@lru_cache(maxsize=1)
-def template_rules() -> list[type[Rule]]:
-    """The rules that are asked of one template at a time, by code."""
-    return [rule for rule in all_rules() if rule.stage == "template"]
+    return found
 
 
 def find_rule(text: str) -> type[Rule]:
