@@ -24,4 +24,4 @@ class UnfinishedTurn(AuditRule):
     name = "unfinished-turn"
     severity = Severity.ERROR
     what = "a sampled turn does not end with a stop token"
-    remedy = "Keep the stop token, with mask 1; record truncation (field truncated, or a finish reason)."
+    remedy = "Keep the stop token, with mask 1; record truncation; name other stop tokens with --stop-ids."
