@@ -1,4 +1,4 @@
-"""The generated blocks of README.md: the broken example with what is printed about it, and the table of rules.
+"""The generated blocks of README.md: the broken example with what is printed about it, and the families of rules.
 
 A block stands between ``<!-- generated: NAME -->`` and ``<!-- end of NAME -->``.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from scripts.rule_pages import TRANSFORMERS, printed, rule_table
+from scripts.rule_pages import TRANSFORMERS, family_table, printed
 from template_lint import check
 from template_lint.report.layout.markdown_text import fenced
 
@@ -18,7 +18,7 @@ EXAMPLE = "examples/broken.jinja"
 def readme(text: str, root: Path) -> str:
     """README.md with its blocks filled in. Raises ValueError where a block is missing."""
     text = fill_block(text, "example", _example(root), "README.md")
-    return fill_block(text, "rules", rule_table("docs/rules/"), "README.md")
+    return fill_block(text, "rules", family_table("docs/rules/"), "README.md")
 
 
 def fill_block(text: str, name: str, content: str, page: str) -> str:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import importlib
 import inspect
 import io
+import re
 import textwrap
 from collections.abc import Iterator
 from difflib import unified_diff
 
+from scripts.rule_evidence import corpus_cell, corpus_lines, corpus_size, public_reports, tokenizer_templates
 from template_lint.cli.explain import example_files, lint_examples
 from template_lint.model import Report
 from template_lint.report.layout.canvas import Canvas
@@ -39,9 +41,15 @@ def rule_pages() -> dict[str, str]:
     return {"index.md": _index(), **{f"{rule.code}.md": _page(rule) for rule in all_rules()}}
 
 
-def rule_table(link: str) -> str:
-    """All rules as one Markdown table; ``link`` is where their pages lie, as seen from the reader."""
-    return "\n".join(_rows(all_rules(), link))
+def family_table(link: str) -> str:
+    """The families as one Markdown table; ``link`` is where the pages lie, as seen from the reader."""
+    lines = ["| rules | about | names |", "| --- | --- | --- |"]
+    for title, rules in _families().items():
+        codes = f"[{rules[0].code} to {rules[-1].code}]({link}index.md#{_anchor(title)})"
+        if len(rules) == 1:
+            codes = f"[{rules[0].code}]({link}{rules[0].code}.md)"
+        lines.append(f"| {codes} | {title} | {', '.join(rule.name for rule in rules)} |")
+    return "\n".join(lines)
 
 
 def printed(report: Report) -> str:
@@ -51,23 +59,48 @@ def printed(report: Report) -> str:
     return out.getvalue()
 
 
-def _rows(rules: list[type[Rule]], link: str) -> list[str]:
-    lines = ["| code | name | severity | needs | finds |", "| --- | --- | --- | --- | --- |"]
+def _rows(rules: list[type[Rule]]) -> list[str]:
+    asked = any(corpus_cell(rule.code) for rule in rules)
+    titles = ["code", "name", "severity", "needs", *(["in the corpus"] if asked else []), "finds"]
+    lines = [f"| {' | '.join(titles)} |", f"| {' | '.join('---' for _ in titles)} |"]
     for rule in rules:
-        code = f"[{rule.code}]({link}{rule.code}.md)"
-        needs = ", ".join(own_needs(rule))
-        lines.append(f"| {code} | {rule.name} | {rule.severity.value} | {needs} | {summary(rule)} |")
+        cells = [f"[{rule.code}]({rule.code}.md)", rule.name, rule.severity.value, ", ".join(own_needs(rule))]
+        cells += [corpus_cell(rule.code)] if asked else []
+        lines.append(f"| {' | '.join([*cells, summary(rule)])} |")
     return lines
 
 
-def _index() -> str:
+def _families() -> dict[str, list[type[Rule]]]:
+    """Title -> its rules, by code."""
     families: dict[str, list[type[Rule]]] = {}
     for rule in all_rules():
         families.setdefault(rule.__module__.rsplit(".", 1)[0], []).append(rule)
+    return {_title(module): rules for module, rules in families.items()}
+
+
+def _title(module: str) -> str:
+    first = (inspect.getdoc(importlib.import_module(module)) or "").splitlines()[0].rstrip(".").replace("``", "`")
+    title = re.sub(r"^(TL\w: |Rules about )", "", first)
+    return title[0].upper() + title[1:]
+
+
+def _anchor(title: str) -> str:
+    """The name that GitHub gives a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def _index() -> str:
     parts = ["# Rules", "`template-lint explain CODE` prints these pages at the terminal."]
-    for module, rules in families.items():
-        title = (inspect.getdoc(importlib.import_module(module)) or "").splitlines()[0].rstrip(".")
-        parts += [f"## {title}", "\n".join(_rows(rules, ""))]
+    parts += [
+        _fill(
+            f"**In the corpus** is the number of templates with a finding, of {corpus_size()} public templates "
+            f"that are checked without a tokenizer; for rules that need one, of the {tokenizer_templates()} of them "
+            "that fit one of six tokenizers. A rule that looks at more than one template has no such figure. "
+            "[corpus.json](corpus.json) has the figures by severity."
+        )
+    ]
+    for title, rules in _families().items():
+        parts += [f"## {title}", "\n".join(_rows(rules))]
     needs = "\n".join(f"- **{name}**: {meaning}" for name, meaning in _NEEDS.items())
     parts += ["## What rules need", f"A rule whose needs are not met is skipped, and the report says why.\n\n{needs}"]
     return "\n\n".join(parts) + "\n"
@@ -77,6 +110,7 @@ def _page(rule: type[Rule]) -> str:
     needs = "; ".join(_NEEDS[need] for need in own_needs(rule)) or "nothing more than the template"
     asked = "Asked by `template-lint audit`." if rule.stage == "audit" else f"Needs: {needs}."
     parts = [f"# {rule.code} {rule.name}", summary(rule), f"Severity: {rule.severity.value}. {asked}"]
+    parts += ["\n".join(corpus_lines(rule.code))] if corpus_lines(rule.code) else []
     for heading, text in sections(rule):
         parts += [f"## {heading}", _fill(text)] if heading else [_fill(text)]
     for example, fixed in _pairs(rule.examples()):
@@ -84,6 +118,12 @@ def _page(rule: type[Rule]) -> str:
     transcript = rule.transcript()
     if transcript is not None:
         parts += ["## How it is reported", fenced(transcript, "text")]
+    if reports := public_reports(rule.code):
+        parts += [
+            "## Public reports",
+            "What this rule finds was reported here, and is found there:",
+            "\n".join(reports),
+        ]
     return "\n\n".join(parts) + "\n"
 
 

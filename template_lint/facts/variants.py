@@ -194,6 +194,11 @@ def _parted(message: dict[str, Any]) -> dict[str, Any]:
     return {**message, "content": [{"type": "text", "text": message["content"]}]}
 
 
+def in_parts(conversation: Conversation) -> Conversation:
+    """The same conversation with every content as one typed text part."""
+    return conversation._replace(messages=[_parted(message) for message in conversation.messages])
+
+
 def knows_reasoning(facts: TemplateFacts) -> bool:
     """Whether the template reads a reasoning field of its messages."""
     return any(field in facts.static.attributes or field in facts.static.strings for field in REASONING_FIELDS)

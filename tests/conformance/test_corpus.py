@@ -3,48 +3,26 @@
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import transformers
 
 import template_lint
-from template_lint.config import Options
 from template_lint.engine import check
-from template_lint.model import Finding, Report, TemplateReport
+from template_lint.model import Finding
 from template_lint.scenarios.catalogue import load_catalogue
 from template_lint.snapshot.load import load_snapshot
 from template_lint.target import parse_target
 from template_lint.tokenization import load_tokenization
+from tests.conformance.conftest import OPTIONS, CorpusRun
 from tests.conformance.test_trl_probe import RESULT, USER, call, outcomes
 from tests.inputs import corpus_dir, tokenizer_dir
 
 pytestmark = pytest.mark.skipif(
     transformers.__version__ < "5", reason="the claims are about the 5.24 profile: once is enough"
 )
-OPTIONS = Options(transformers="5.24", cache=False, jobs=2)
-
-
-class CorpusRun(NamedTuple):
-    report: Report
-    seconds: float
-
-    @property
-    def templates(self) -> dict[str, TemplateReport]:
-        return {Path(target.target).name: target.templates[0] for target in self.report.targets}
-
-    def of(self, name: str, rule: str) -> list[Finding]:
-        return [finding for finding in self.templates[name].findings if finding.rule == rule]
-
-
-@pytest.fixture(scope="session")
-def corpus() -> CorpusRun:
-    """The whole corpus, the tool rules asked of every template."""
-    started = time.monotonic()
-    report = check([str(corpus_dir())], OPTIONS._replace(require=frozenset({"tools"})))
-    return CorpusRun(report, time.monotonic() - started)
 
 
 def proven(finding: Finding) -> bool:

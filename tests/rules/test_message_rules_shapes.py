@@ -132,6 +132,13 @@ def test_what_is_dropped_is_named_and_a_refusal_is_not() -> None:
     assert check_rule("TL204", refused) == []
 
 
+def test_a_template_that_does_not_know_developers_is_an_info() -> None:
+    known = ONLY_TEXT.replace("messages %}", "messages if m.role in ['system', 'user', 'assistant', 'tool'] %}")
+    named = ONLY_TEXT.replace("messages %}", "messages if m.role != 'developer' %}")
+    assert [f.severity for f in check_rule("TL204", known)] == [Severity.INFO]
+    assert [f.severity for f in check_rule("TL204", named)] == [Severity.WARNING]
+
+
 def test_text_beside_a_call_and_reasoning_of_the_live_turn() -> None:
     beside = SOUND.replace(CONTENT, "{% if not m.tool_calls %}" + CONTENT + "{% endif %}")
     dropped = [field for finding in check_rule("TL204", beside) for field in finding.evidence["dropped"]]
@@ -152,6 +159,29 @@ def test_a_crash_on_every_tool_conversation_is_no_silence() -> None:
     assert finding.severity is Severity.ERROR
     assert "on every conversation with tools=" in finding.message
     assert excerpt(source, finding) == source
+
+
+def test_a_template_that_renders_only_parts() -> None:
+    source = SOUND.replace(CONTENT, "{{ m.content[0].text if m.content else '' }}{{ m.content[0].type + '' }}")
+    [finding] = check_rule("TL205", source)
+    assert finding.severity is Severity.WARNING
+    assert "on content that is a string; as typed text parts it renders" in finding.message
+
+
+def test_a_missing_filter_is_found_once() -> None:
+    calls = "{% if m.tool_calls and m.tool_calls[0].function.arguments is string %}{{ m.role | fromjson }}{% endif %}"
+    source = SOUND.replace(CONTENT, CONTENT + calls)
+    assert [finding.evidence["name"] for finding in check_rule("TL004", source)] == ["fromjson"]
+    assert check_rule("TL205", source) == []
+
+
+def test_arguments_that_vanish_as_a_string_are_found_once() -> None:
+    source = SOUND.replace(
+        CALLS, "{% if (m.tool_calls or [{'function': {}}])[0].function.arguments is mapping %}" + CALLS + "{% endif %}"
+    )
+    [finding] = check_rule("TL201", source)
+    assert finding.evidence["shapes"][0].startswith("arguments as a JSON string")
+    assert [f for f in check_rule("TL206", source) if "JSON string" in f.message] == []
 
 
 def test_an_id_that_no_call_has() -> None:

@@ -24,6 +24,8 @@ from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule
 from template_lint.rules.wording import listed
 
+DEVELOPER = "a developer message"
+
 
 class _Group(NamedTuple):
     """Fields that vanish for one reason: what to say and what to do about it."""
@@ -38,7 +40,8 @@ class ContentDropped(Rule):
     What: a word that occurs nowhere else is put into a user, system or developer message, a reply, a later system
     message, the text beside a tool call, a typed text part, a tool result that is a mapping, or the reasoning of the
     turn that is still going on. The prompt does not contain it, and the template does not raise. Reasoning is asked
-    only of templates that read a reasoning field; a role is asked only where the template renders the others.
+    only of templates that read a reasoning field; a role is asked only where the template renders the others. A
+    template that nowhere names the role ``developer`` does not know it, and dropping it is an info.
 
     Why it matters: the model never sees what was sent. Nothing fails; instructions, answers or evidence are just gone.
 
@@ -61,6 +64,7 @@ class ContentDropped(Rule):
                     f"{listed(group.fields, 4)} {'is' if len(group.fields) == 1 else 'are'} not in the prompt, and no"
                     " error is raised",
                     remedy=group.remedy,
+                    severity=Severity.INFO if group.fields == [DEVELOPER] and not _names_developer(facts) else None,
                     evidence={"dropped": group.fields},
                 )
 
@@ -85,7 +89,7 @@ def _roles(facts: TemplateFacts) -> _Group:
     if plain.text is not None and ASK["content"] in plain.text:
         cases: list[tuple[str, list[dict[str, Any]]]] = [
             ("a system message", [SYSTEM, ASK]),
-            ("a developer message", [{**SYSTEM, "role": "developer"}, ASK]),
+            (DEVELOPER, [{**SYSTEM, "role": "developer"}, ASK]),
             ("a system message after the first exchange", [ASK, REPLY, SYSTEM, ASK]),
         ]
         for title, messages in cases:
@@ -93,6 +97,10 @@ def _roles(facts: TemplateFacts) -> _Group:
             if found and title == "a system message":
                 break
     return _Group(found, "Render the role, developer for example as system; or refuse it with raise_exception.")
+
+
+def _names_developer(facts: TemplateFacts) -> bool:
+    return "developer" in facts.static.strings
 
 
 def _typed(facts: TemplateFacts) -> _Group:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.variants import Kind, Variant, tool_conversation, variants
+from template_lint.facts.variants import Kind, Variant, in_parts, tool_conversation, variants
 from template_lint.model import Finding, Severity
+from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.places import line_place
 
@@ -17,7 +18,8 @@ class ValidShapeCrash(Rule):
     What: the same tool conversation with content null, without a content key, with arguments as a JSON string and as a
     mapping, with arguments that are not strings, with ``tool_calls: []``, without the tool's name or with an id that no
     call has, with typed text parts. A crash is an exception that the template did not raise itself; its own
-    ``raise_exception`` is a documented limit, and no finding here.
+    ``raise_exception`` is a documented limit, and no finding here. A filter that does not exist is TL004's. A template
+    that renders only content in typed text parts is a warning.
 
     Why it matters: the shape that reaches the template is decided by the server and its version, not by you. The other
     rules go on with a shape that the template accepts.
@@ -55,6 +57,16 @@ class ValidShapeCrash(Rule):
         if not usual.ok and not any(variant.outcome.ok for variant in shapes):
             if usual.refused:
                 raise Skip(f"no shape of a tool conversation renders: {usual.error}: {usual.message[:120]}")
+            if in_parts(tool_conversation(facts)).render(facts).ok:
+                yield self.finding(
+                    facts,
+                    f"{usual.error} on content that is a string; as typed text parts it renders: {usual.message[:100]}",
+                    remedy="Print content as it is where it is a string.",
+                    place=line_place(facts, usual.line),
+                    severity=Severity.WARNING,
+                    evidence={"error": usual.error, "shapes": ["content that is a string"]},
+                )
+                return
             yield self.finding(
                 facts,
                 f"{usual.error} on every conversation with tools=: {usual.message[:100]}",
@@ -66,7 +78,7 @@ class ValidShapeCrash(Rule):
         crashes: dict[tuple[str | None, int | None], list[Variant]] = {}
         for variant in asked:
             outcome = variant.outcome
-            if not outcome.ok and not outcome.refused:
+            if not outcome.ok and not outcome.refused and not _lacks_a_filter(outcome):
                 crashes.setdefault((outcome.error, outcome.line), []).append(variant)
         for group in crashes.values():
             outcome = group[0].outcome
@@ -79,6 +91,11 @@ class ValidShapeCrash(Rule):
                 severity=Severity.ERROR if serious else Severity.WARNING,
                 evidence={"error": outcome.error, "shapes": [variant.title for variant in group]},
             )
+
+
+def _lacks_a_filter(outcome: Outcome) -> bool:
+    """Whether a filter or test that does not exist was reached: TL004 says so, at its place."""
+    return outcome.error == "TemplateRuntimeError" and outcome.message.startswith(("No filter named", "No test named"))
 
 
 def _remedy(group: list[Variant]) -> str:
