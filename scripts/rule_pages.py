@@ -93,7 +93,7 @@ def _index() -> str:
     parts = ["# Rules", "`template-lint explain CODE` prints these pages at the terminal."]
     parts += [
         _fill(
-            f"**In the corpus** is the number of templates with a finding, of {corpus_size()} public templates "
+            f"The column *in the corpus* counts the templates with a finding, of {corpus_size()} public ones "
             f"that are checked without a tokenizer; for rules that need one, of the {tokenizer_templates()} of them "
             "that fit one of six tokenizers. A rule that looks at more than one template has no such figure. "
             "[corpus.json](corpus.json) has the figures by severity."

@@ -33,8 +33,10 @@ def corpus() -> CorpusRun:
 
 
 @pytest.fixture(scope="session")
-def insisted(corpus: CorpusRun) -> CorpusRun:
-    """What TL101 says of the templates that know no tools, where tools are required all the same."""
-    names = [name for name in corpus.templates if corpus.of(name, "TL200")]
+def tool_prefix(corpus: CorpusRun) -> dict[str, list[Finding]]:
+    """Template -> its findings of TL101, asked also where the template knows no tools."""
+    toolless = [name for name in corpus.templates if corpus.of(name, "TL200")]
     options = OPTIONS._replace(require=frozenset({"tools"}), select=("TL101", "TL200"))
-    return CorpusRun(check([str(corpus_dir() / name) for name in names], options))
+    required = CorpusRun(check([str(corpus_dir() / name) for name in toolless], options))
+    runs = {name: required if name in toolless else corpus for name in corpus.templates}
+    return {name: run.of(name, "TL101") for name, run in runs.items()}

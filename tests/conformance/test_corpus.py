@@ -65,12 +65,12 @@ def test_what_is_not_proven_is_suspected_by_name(corpus: CorpusRun) -> None:
             assert "suspected" in finding.message
 
 
-def test_the_templates_that_fail_the_probe_of_trl(corpus: CorpusRun) -> None:
+def test_the_templates_that_fail_the_probe_of_trl(tool_prefix: dict[str, list[Finding]]) -> None:
     names = sorted(path.name for path in corpus_dir().glob("*.jinja"))
     results = outcomes([USER, call()], [USER, call(), RESULT], "5.24", prompt=True, earlier_prompt=False)
     failing = [name for name, result in zip(names, results, strict=True) if result == "breaks"]
     assert len(failing) == 81
-    with_cause = [name for name in failing if any(proven(f) and f.place for f in corpus.of(name, "TL101"))]
+    with_cause = [name for name in failing if any(proven(f) and f.place for f in tool_prefix[name])]
     assert len(with_cause) >= 79, sorted(set(failing) - set(with_cause))
 
 
@@ -144,9 +144,9 @@ def test_gemma_4_breaks_only_beside_content(corpus: CorpusRun) -> None:
     assert {"one-call", "two-rounds", "parallel-calls"} <= without
 
 
-def test_olmo_3_prints_the_end_of_text_on_the_last_turn(corpus: CorpusRun) -> None:
+def test_olmo_3_prints_the_end_of_text_on_the_last_turn(tool_prefix: dict[str, list[Finding]]) -> None:
     for name in ("allenai-Olmo-3-7B-Instruct.jinja", "allenai-Olmo-3-7B-Think.jinja"):
-        [finding] = corpus.of(name, "TL101")
+        [finding] = tool_prefix[name]
         assert finding.evidence["cause"]["source"] == "not loop.last"
         assert proven(finding)
         assert finding.evidence["earlier"].endswith("</s>")
