@@ -89,7 +89,7 @@ def read_inputs(environment: os._Environ[str] | dict[str, str]) -> Inputs:
     for path in paths:
         if path.startswith("-"):
             raise WrongInput(f"input paths: {path!r} looks like an option")
-    words = [word.strip() for word in (text("FAIL_ON") or "error").split(",")]
+    words = [word.strip() for word in text("FAIL_ON").split(",") if word.strip()]
     severities = [word for word in words if word != "drift"]
     if len(severities) > 1 or any(word not in SEVERITIES for word in severities):
         raise WrongInput(f"input fail-on: {text('FAIL_ON')!r} is not one of error, warning, info, never, drift")
@@ -100,7 +100,7 @@ def read_inputs(environment: os._Environ[str] | dict[str, str]) -> Inputs:
         select=text("SELECT"),
         ignore=text("IGNORE"),
         min_severity=text("MIN_SEVERITY"),
-        fail_on=severities[0] if severities else "never",
+        fail_on=severities[0] if severities else "never" if words else "",
         fail_on_drift="drift" in words,
         baseline=text("BASELINE"),
         config=text("CONFIG"),

@@ -1,7 +1,6 @@
 """The options of one run. Defaults here; a configuration file (see ``settings``) and the command line override them."""
 
-from __future__ import annotations
-
+# No postponed annotations: NamedTuple would compile each of them at start-up.
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType

@@ -4,8 +4,7 @@ ordering.
 The JSON contract (schema version 1) is a plain rendering of these classes; see ``report/json.py``.
 """
 
-from __future__ import annotations
-
+# No postponed annotations: NamedTuple would compile each of them at start-up.
 import enum
 from collections import Counter
 from typing import Any, NamedTuple

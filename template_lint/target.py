@@ -1,7 +1,6 @@
 """What the user typed -> Target. Decides the kind only; opens nothing and reaches no network."""
 
-from __future__ import annotations
-
+# No postponed annotations: NamedTuple would compile each of them at start-up.
 import enum
 import re
 from collections.abc import Mapping

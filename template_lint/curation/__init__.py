@@ -2,8 +2,7 @@
 what is hidden stays in the report and says what hides it.
 """
 
-from __future__ import annotations
-
+# No postponed annotations: NamedTuple would compile each of them at start-up.
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 

@@ -6,7 +6,7 @@ A format only writes to the stream it is given: choosing streams and files is th
 from __future__ import annotations
 
 import importlib
-import pkgutil
+import importlib.util
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
@@ -26,14 +26,26 @@ class Writer(Protocol):
 
 def formats() -> list[str]:
     """Return the names of all formats, sorted; ``code-scanning`` is the module ``code_scanning``."""
+    import pkgutil
+
     return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__) if not module.ispkg)
 
 
 def check_format(name: str, known: Sequence[str] | None = None) -> None:
     """Raise UsageError where ``name`` is none of the formats ``known`` (default: those of this package)."""
+    if known is None and _is_module(name.replace("-", "_")):
+        return
     known = formats() if known is None else known
     if name not in known:
         raise UsageError(f"unknown output format {name!r}. Choose one of: {', '.join(known)}.")
+
+
+def _is_module(name: str) -> bool:
+    """Whether a module of this package has the name; asked of one name, because listing all costs start-up."""
+    if not name.isidentifier():
+        return False
+    spec = importlib.util.find_spec(f"{__name__}.{name}")
+    return spec is not None and spec.submodule_search_locations is None
 
 
 def writer(name: str) -> Writer:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import NamedTuple, TextIO
 
 from template_lint.model import Finding, Report, Severity, TargetReport, TemplateReport
@@ -148,14 +147,10 @@ def _fails(finding: Finding) -> bool:
 
 def _title(code: str) -> str:
     """Return code and name of a rule; of one that is not known, the code."""
-    return f"{code} {_names()[code]}" if code in _names() else code
+    from template_lint.rules.registry import rule_names
 
-
-@lru_cache(maxsize=1)
-def _names() -> dict[str, str]:
-    from template_lint.rules.registry import all_rules
-
-    return {rule.code: rule.name for rule in all_rules()}
+    name = rule_names().get(code)
+    return code if name is None else f"{code} {name}"
 
 
 def _trouble(name: str, entry: Unchecked) -> Case:

@@ -1,7 +1,6 @@
 """Settings and where each came from; what the command line says goes over what the file says."""
 
-from __future__ import annotations
-
+# No postponed annotations: NamedTuple would compile each of them at start-up.
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,7 +37,7 @@ class Settings(NamedTuple):
         found = self.values.get(key)
         return default if found is None else found.value
 
-    def over(self, given: Mapping[str, Any]) -> Settings:
+    def over(self, given: Mapping[str, Any]) -> "Settings":
         """These settings with those of the command line over them. ``extend-*`` adds; ``select`` starts anew.
 
         What the file selects in so many words, the command line may ignore.

@@ -1,7 +1,6 @@
 """Everything that can be set, once: the source of the reader, the command line, the JSON Schema and the reference."""
 
-from __future__ import annotations
-
+# No postponed annotations: NamedTuple would compile each of them at start-up.
 import enum
 from typing import NamedTuple
 

@@ -7,8 +7,7 @@ tokenization_utils_tokenizers.py of 5.24.0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from template_lint.errors import CannotCheckError
 from template_lint.snapshot.model import Snapshot
@@ -31,8 +30,7 @@ Token = str | Mapping[str, Any]
 """A token as files write it: its text, or an object with ``content`` and flags (lstrip, rstrip, normalized ...)."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DeclaredTokens:
+class DeclaredTokens(NamedTuple):
     """Special tokens after every file and class default is taken into account.
 
     ``named`` maps names (``bos_token``, and a model's own such as ``image_token``) to tokens; ``extra`` has no names.

@@ -9,7 +9,6 @@ import functools
 import json
 import re
 from collections.abc import Mapping
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,8 @@ def class_defaults(snapshot: Snapshot, profile_version: tuple[int, int]) -> dict
     """
     if snapshot.target.kind is TargetKind.GGUF:
         return {}
+    if not (snapshot.repo or snapshot.config or snapshot.model_config or snapshot.tokenizer):
+        return {}  # a bare template file: nothing says which class
     name = tokenizer_class(snapshot, profile_version)
     defaults = dict(_facts(profile_version)["defaults"].get(name, {}))
     if "pad_token" not in defaults:
@@ -55,6 +56,8 @@ def tokenizer_class(snapshot: Snapshot, profile_version: tuple[int, int]) -> str
     untrusted = {model_type, snapshot.model_config.get("model_name")} & set(facts["untrusted_model_types"])
     if _has_auto_map(snapshot.config):
         return declared or registered or GENERIC
+    from fnmatch import fnmatch
+
     if any(fnmatch((snapshot.repo or "").lower(), pattern) for pattern in facts["generic_repositories"]):
         return GENERIC
     if declared == "LlamaTokenizer" and not untrusted and _is_byte_level(snapshot):

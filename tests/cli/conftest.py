@@ -112,6 +112,7 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch,
         "template_lint.rules.registry",
         all_rules=lambda: list(known.values()),
+        rule_names=lambda: {code: rule.name for code, rule in known.items()},
         find_rule=find_rule,
         select=select,
         Example=Example,

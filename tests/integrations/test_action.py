@@ -102,6 +102,26 @@ def test_it_fails_only_where_fail_on_says(act: Act, fail_on: str, code: int) -> 
     assert outcome.outputs["errors"] == "1", "outputs are set whatever fails"
 
 
+@pytest.mark.parametrize(
+    ("configuration", "code"),
+    [
+        ("fail-on: warning\nseverity: {TL101: warning}\n", 1),
+        ("severity: {TL101: warning}\n", 0),
+        ("fail-on: never\n", 0),
+    ],
+)
+def test_without_fail_on_the_configuration_decides(act: Act, repository: Path, configuration: str, code: int) -> None:
+    (repository / "template-lint.yaml").write_text(configuration, encoding="utf-8")
+    outcome = act()
+    assert outcome.code == code, outcome.log("Check")
+
+
+def test_without_min_severity_the_configuration_decides(act: Act, repository: Path) -> None:
+    (repository / "template-lint.yaml").write_text("min-severity: error\n", encoding="utf-8")
+    assert "TL401" not in act().log("Check")
+    assert "TL401" in act(min_severity="info").log("Check")
+
+
 def test_switches_turn_reports_off(act: Act) -> None:
     outcome = act(annotations="false", summary="false")
     assert "::error" not in outcome.log("Check").replace("::stop-commands", "")

@@ -1,7 +1,6 @@
 """What a text is drawn on: how wide it is and whether it has colours. Decided once per output stream."""
 
-from __future__ import annotations
-
+# No postponed annotations: NamedTuple would compile each of them at start-up.
 import contextlib
 import os
 import sys

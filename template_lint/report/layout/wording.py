@@ -1,7 +1,6 @@
 """The words that formats for people share: verdicts, what a cause did, what was seen where, what was not checked."""
 
-from __future__ import annotations
-
+# No postponed annotations: NamedTuple would compile each of them at start-up.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
