@@ -17,6 +17,7 @@ from template_lint.model import Report
 from template_lint.report.html import MOST_TEMPLATES, write
 from template_lint.report.layout.canvas import Canvas
 from tests.report.samples import file_target, prefix_finding, report, template_report
+from tests.tito import toy_models
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VOID = {"meta", "link", "br"}
@@ -80,6 +81,13 @@ def test_it_shows_what_a_reader_looks_for(examples: str) -> None:
     assert "What it can render" in text
     assert "Who wrote what" in text
     assert "loop.last or loop.nextitem" in text
+
+
+def test_with_a_tokenizer_the_strips_are_tokens(tmp_path: Path) -> None:
+    alone, model = checked(EXAMPLES / "fixed.jinja"), checked(toy_models.folder(tmp_path, toy_models.SOUND))
+    assert "no tokenizer was given" in page(alone)
+    assert "no tokenizer was given" not in page(model)
+    assert re.search(r"\d+ tokens", Page(page(model)).text)
 
 
 def test_every_link_leads_to_a_line(examples: str) -> None:
