@@ -14,8 +14,8 @@ def shorten(text: str, limit: int = 48) -> str:
 
 
 def code(source: str, limit: int = 40) -> str:
-    """An excerpt of template source, for use inside a sentence."""
-    return f"`{_cropped(' '.join(source.split()), limit)}`"
+    """An excerpt of template source, for use inside a sentence; white space alone is quoted and escaped."""
+    return f"`{_cropped(' '.join(source.split()), limit)}`" if source.strip() else shorten(source, limit)
 
 
 def _cropped(text: str, limit: int) -> str:

@@ -58,6 +58,12 @@ def test_tool_prefix_names_the_piece_that_only_the_last_turn_has() -> None:
     assert finding.evidence["earlier"].endswith("<|end|></s>")
 
 
+def test_an_empty_line_of_the_template_that_is_printed_is_named() -> None:
+    source = STABLE.replace("{%- endfor %}\n{%- if add", "{%- endfor %}\n\n{% if add", 1)
+    [finding] = check_rule("TL101", source)
+    assert r"because line 8 prints '\n' only before" in finding.message
+
+
 def test_causes_are_findings_and_scenarios_are_not() -> None:
     source = with_assistant("{% if loop.last %}<a>{% endif %}{% if not loop.nextitem %}<b>{% endif %}")
     findings = check_rule("TL101", source)
