@@ -68,6 +68,10 @@ class _TemplateDict:
         return dict.fromkeys(*args, **kwargs)
 
 
+# Messages of Jinja name it, and shall name what transformers has.
+_TemplateDict.__module__, _TemplateDict.__name__ = "transformers.utils.chat_template_utils", "TemplateDict"
+
+
 class _TemplateNamespace(Namespace):
     """The ``namespace`` global from 5.23: refuses names that begin with an underscore."""
 

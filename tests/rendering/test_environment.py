@@ -93,7 +93,10 @@ def test_dict_is_restricted_from_5_23() -> None:
     # In 4.57 ``dict.from_keys`` subscripts the type, which can be called.
     assert render("{{ dict.from_keys([('a', 1)]) }}", P457).text == "{'a': 1}"
     for profile in (P523, P524):
-        assert render("{{ dict.from_keys([('a', 1)]) }}", profile).error == "UndefinedError"
+        outcome = render("{{ dict.from_keys([('a', 1)]) }}", profile)
+        assert outcome.error == "UndefinedError"
+        named = "'transformers.utils.chat_template_utils.TemplateDict object'"
+        assert outcome.message == f"{named} has no attribute 'from_keys'"
 
 
 def test_namespace_is_restricted_from_5_23() -> None:
