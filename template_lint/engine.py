@@ -75,9 +75,7 @@ class _Request:
         return found
 
     def specs_of(self, target: Target) -> tuple[TargetSpec, ...]:
-        """What is known of a target, the most general first."""
-        fitting = [(size, spec) for spec, named in self.specs if (size := _fits(named, target)) is not None]
-        return tuple(spec for _, spec in sorted(fitting, key=lambda pair: pair[0]))
+        return _fitting(target, self.specs)
 
     def asked(self, loaded: list[_Loaded], targets: Sequence[str | Target]) -> Asked:
         named = {parse_target(target).text for target in targets}
@@ -86,6 +84,7 @@ class _Request:
             self.codes,
             [entry.specs for entry in loaded],
             [spec for spec, _ in self.specs if spec.target in named],
+            [_parts(entry.target, self.specs) for entry in loaded] if self.specs else (),
         )
 
 
@@ -112,6 +111,27 @@ def check(targets: Sequence[str | Target], options: Options, *, progress: Progre
         statistics=options.statistics,
     )
     return curate(found, run.asked(loaded, targets))
+
+
+def specs_for(target: Target, specs: Iterable[TargetSpec]) -> tuple[TargetSpec, ...]:
+    """What a configuration says of a target, the most general first."""
+    return _fitting(target, [(spec, parse_target(spec.target)) for spec in specs])
+
+
+def _fitting(target: Target, specs: Iterable[tuple[TargetSpec, Target]]) -> tuple[TargetSpec, ...]:
+    fitting = [(size, spec) for spec, named in specs if (size := _fits(named, target)) is not None]
+    return tuple(spec for _, spec in sorted(fitting, key=lambda pair: pair[0]))
+
+
+def _parts(target: Target, specs: Iterable[tuple[TargetSpec, Target]]) -> dict[str, list[TargetSpec]]:
+    """What a configuration says of single files of a folder, by their path in it."""
+    found: dict[str, list[TargetSpec]] = {}
+    for spec, named in specs:
+        if spec.ignore and named.path is not None and target.path is not None and named.path != target.path:
+            there, here = (Path(os.path.normpath(path.absolute())) for path in (named.path, target.path))
+            if there.is_relative_to(here) and there != here:
+                found.setdefault(there.relative_to(here).as_posix(), []).append(spec)
+    return found
 
 
 def _expand(target: Target, run: _Request) -> list[Target]:

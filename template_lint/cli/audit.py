@@ -9,6 +9,7 @@ import click
 
 from template_lint.cli.support.completion import complete_files
 from template_lint.cli.support.failures import ExitCode
+from template_lint.cli.support.program import GroupedCommand
 from template_lint.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ Exit codes:
   3  no such finding, but rows or files could not be read, or there was nothing to audit"""
 
 
-@click.command("audit", short_help="Check recorded rollouts: buffers, masks, log-probabilities.", epilog=EPILOG)
+@click.command(
+    "audit", cls=GroupedCommand, short_help="Check recorded rollouts: buffers, masks, log-probabilities.", epilog=EPILOG
+)
 @click.argument("rollouts", nargs=-1, metavar="[ROLLOUTS]...", shell_complete=complete_files)
 @click.option(
     "--tokenizer", "target", metavar="TARGET", required=True, help="The model that sampled: folder, Hub, .gguf."

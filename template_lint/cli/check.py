@@ -12,8 +12,9 @@ from template_lint.cli.support.completion import complete_files
 from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.outputs import Output, emit, parse_outputs
 from template_lint.cli.support.pinning import choose, pin_options
+from template_lint.cli.support.program import GroupedCommand
 from template_lint.cli.support.progress import progress_bar
-from template_lint.cli.support.settings_options import given, settings_options
+from template_lint.cli.support.settings_options import file_options, given, settings_from, settings_options
 from template_lint.config import Options
 from template_lint.errors import UsageError
 from template_lint.model import Report, Severity
@@ -38,17 +39,11 @@ Exit codes:
   3  no such finding, but some target could not be checked or rendered, or there was none"""
 
 
-@click.command("check", short_help="Lint chat templates.", epilog=EPILOG)
+@click.command("check", cls=GroupedCommand, short_help="Lint chat templates.", epilog=EPILOG)
 @click.argument("targets", nargs=-1, shell_complete=complete_files)
 @settings_options
 @pin_options
-@click.option(
-    "--config",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="This configuration. [default: the nearest template-lint.yaml or pyproject.toml upwards]",
-)
-@click.option("--isolated", is_flag=True, help="Read no configuration file.")
+@file_options
 @click.option("--show-settings", is_flag=True, help="Print the settings and where each comes from; check nothing.")
 @click.option("--card", is_flag=True, help="Say what each template can render: tools, ids, reasoning, switches.")
 @click.option("--update-baseline", is_flag=True, help="Write the baseline anew from what is found.")
@@ -71,7 +66,7 @@ def command(
     (org/name[@revision]) or - for standard input. Without any, those of the configuration are checked, else the
     template files below the current folder.
     """
-    settings = _settings(config, isolated).over(given(values))
+    settings = settings_from(config, isolated).over(given(values))
     if show_settings:
         _show(settings)
         return ExitCode.CLEAN
@@ -101,16 +96,6 @@ def command(
     emit(destinations, lambda output, stream, canvas: output.write(report, stream, canvas=canvas._replace(card=card)))
     _talk(report, destinations)
     return exit_code(report, options.fail_on)
-
-
-def _settings(config: Path | None, isolated: bool) -> Settings:
-    from template_lint.settings import Settings, find_settings, read_settings
-
-    if isolated:
-        if config is not None:
-            raise UsageError("--config and --isolated exclude each other. Drop one.")
-        return Settings(None, {})
-    return find_settings() if config is None else read_settings(config)
 
 
 def _show(settings: Settings) -> None:

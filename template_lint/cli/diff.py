@@ -10,7 +10,9 @@ import click
 from template_lint.cli.support.completion import complete_files
 from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.outputs import emit, parse_outputs
+from template_lint.cli.support.program import GroupedCommand
 from template_lint.cli.support.progress import Progress, progress_bar
+from template_lint.cli.support.settings_options import file_options, settings_from
 from template_lint.config import Options
 from template_lint.errors import UsageError
 from template_lint.model import Severity
@@ -39,7 +41,9 @@ Exit codes:
   3  no such finding, but something could not be compared, or there was nothing to compare"""
 
 
-@click.command("diff", short_help="What changed since the pin, or between two targets.", epilog=EPILOG)
+@click.command(
+    "diff", cls=GroupedCommand, short_help="What changed since the pin, or between two targets.", epilog=EPILOG
+)
 @click.argument("targets", nargs=-1, metavar="[MODEL | A B]", shell_complete=complete_files)
 @click.option("--lock", "lock_file", type=click.Path(path_type=Path), help="The lock. [default: the nearest above]")
 @click.option(
@@ -66,6 +70,7 @@ Exit codes:
     "--jobs", type=click.IntRange(min=0), default=0, metavar="N", help="Worker processes. [default: one per processor]"
 )
 @click.option("--offline", is_flag=True, help="Use no network; Hub targets come from the cache.")
+@file_options
 @click.option(
     "--output",
     "-o",
@@ -83,6 +88,8 @@ def command(
     fail_on: str,
     jobs: int,
     offline: bool,
+    config: Path | None,
+    isolated: bool,
     outputs: tuple[str, ...],
 ) -> ExitCode:
     """Say what changed, how grave it is, and what that does to a run.
@@ -94,14 +101,22 @@ def command(
     from template_lint.report.drift import FORMATS, drift_writer
 
     destinations = parse_outputs(outputs, FORMATS)
-    options = Options(tokenizer=tokenizer, conversations=conversations, offline=offline, jobs=jobs)
+    settings = settings_from(config, isolated).options()
+    conversations, jobs = conversations or settings.conversations, jobs or settings.jobs
+    options = Options(
+        tokenizer=tokenizer or settings.tokenizer,
+        conversations=conversations,
+        offline=offline or settings.offline,
+        jobs=jobs,
+        transformers=settings.transformers,
+    )
     from template_lint.engine import processors
     from template_lint.lock.drift.run import compare
     from template_lint.scenarios.user import load_conversations
 
     own = [scenario for path in conversations for scenario in load_conversations(path)]
     with progress_bar() as bar:
-        pairs = _pairs(targets, lock_file, transformers, options, bar)
+        pairs = _pairs(targets, lock_file or settings.lock, transformers, options, bar)
         report = compare(pairs, conversations=own, processes=jobs or processors(), progress=bar)
     emit(destinations, lambda output, stream, canvas: drift_writer(output.format)(report, stream, canvas=canvas))
     if not any(output.format == "text" and output.path is None for output in destinations):
@@ -143,7 +158,7 @@ def _pairs(
         return [pair_of_versions(targets[0], (parse_profile(versions[0]), parse_profile(versions[1])), options)]
     version = versions[0] if versions else None
     if len(targets) == 2:
-        return [pair_of_targets(targets[0], targets[1], resolve_profile(version), options)]
+        return [pair_of_targets(targets[0], targets[1], resolve_profile(version or options.transformers), options)]
     from template_lint.lock.drift.pins import pairs_of_lock
 
     return pairs_of_lock(targets[0] if targets else None, lock_file, version, options, progress)

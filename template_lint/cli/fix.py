@@ -12,6 +12,8 @@ from template_lint.cli.support.completion import complete_files
 from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.outputs import atomic, standard_output
 from template_lint.cli.support.pinning import choose, pin_options
+from template_lint.cli.support.program import GroupedCommand
+from template_lint.cli.support.settings_options import file_options, settings_from
 from template_lint.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ Exit codes:
   3  the template could not be looked at"""
 
 
-@click.command("fix", short_help="Repair a chat template, with the proof.", epilog=EPILOG)
+@click.command("fix", cls=GroupedCommand, short_help="Repair a chat template, with the proof.", epilog=EPILOG)
 @click.argument("target", shell_complete=complete_files)
 @click.option(
     "-o", "--write", "path", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it."
@@ -52,6 +54,7 @@ Exit codes:
 )
 @pin_options
 @click.option("--offline", is_flag=True, help="Use no network; Hub targets come from the cache.")
+@file_options
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
     target: str,
@@ -65,6 +68,8 @@ def command(
     pinned: bool,
     live: bool,
     offline: bool,
+    config: Path | None,
+    isolated: bool,
     output: str,
 ) -> ExitCode:
     """Repair the chat template of TARGET so that it may be used for training, and prove it.
@@ -77,10 +82,19 @@ def command(
         raise UsageError("--in-place and -o exclude each other. Drop one.")
     from template_lint.cli.support.fixing import order, work
     from template_lint.cli.support.in_place import place_of, write_back
+    from template_lint.engine import specs_for
+    from template_lint.target import parse_target
 
-    [chosen] = choose([target], pinned=pinned, live=live)
+    settings = settings_from(config, isolated).options()
+    [chosen] = choose([target], pinned=pinned, live=live, lock=settings.lock)
+    own = [spec.tokenizer for spec in specs_for(parse_target(chosen), settings.targets) if spec.tokenizer is not None]
     ordered = order(
-        chosen, template=template, tokenizer=tokenizer, transformers=transformers, offline=offline, markers=markers
+        chosen,
+        template=template,
+        tokenizer=tokenizer or (own[-1] if own else settings.tokenizer),
+        transformers=transformers or settings.transformers,
+        offline=offline or settings.offline,
+        markers=markers,
     )
     place = place_of(ordered.snapshot, ordered.copy) if in_place else None
     fix = work(ordered)

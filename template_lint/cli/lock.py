@@ -9,7 +9,9 @@ import click
 
 from template_lint.cli.support.failures import ExitCode
 from template_lint.cli.support.outputs import atomic, standard_output
+from template_lint.cli.support.program import GroupedCommand
 from template_lint.cli.support.progress import progress_bar
+from template_lint.cli.support.settings_options import file_options, settings_from
 from template_lint.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ Exit codes:
   3  a model could not be looked at"""
 
 
-@click.command("lock", short_help="Pin models, and notice when they change.", epilog=EPILOG)
+@click.command("lock", cls=GroupedCommand, short_help="Pin models, and notice when they change.", epilog=EPILOG)
 @click.argument("targets", nargs=-1, metavar="[TARGET...]")
 @click.option("--upgrade", is_flag=True, help="Take the newest commit of what was requested: of TARGETs, else of all.")
 @click.option("--remove", is_flag=True, help="Take TARGETs out of the lock.")
@@ -54,6 +56,7 @@ Exit codes:
 @click.option(
     "--jobs", type=click.IntRange(min=0), default=0, metavar="N", help="Worker processes. [default: one per processor]"
 )
+@file_options
 @click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
     targets: tuple[str, ...],
@@ -65,6 +68,8 @@ def command(
     path: Path | None,
     transformers: str | None,
     jobs: int,
+    config: Path | None,
+    isolated: bool,
     output: str,
 ) -> ExitCode:
     """Pin models in template-lint.lock: commit, digests of the files that shape prompts, prompts, verdict.
@@ -75,8 +80,9 @@ def command(
     """
     from template_lint.rendering.profiles import resolve_profile
 
+    options = settings_from(config, isolated).options()
+    offline, jobs = offline or options.offline, jobs or options.jobs
     _refuse_conflicts(targets, upgrade=upgrade, remove=remove, checking=checking, vendor=vendor, offline=offline)
-    options = _options()
     pins, place = _existing(path or options.lock)
     profile = resolve_profile(transformers or options.transformers)
     if checking:
@@ -118,12 +124,6 @@ def _refuse_conflicts(
         raise UsageError("--upgrade asks the Hub and --offline forbids it. Drop one.")
     if remove and (upgrade or vendor is not None or not targets):
         raise UsageError("--remove takes the TARGETs to take out, and neither --upgrade nor --vendor.")
-
-
-def _options() -> Options:
-    from template_lint.settings import find_settings
-
-    return find_settings().options()
 
 
 def _existing(path: Path | None) -> tuple[Pins | None, Path]:

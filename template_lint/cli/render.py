@@ -13,6 +13,7 @@ from template_lint.cli.support.completion import complete_files
 from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.look import RESERVED, Request, about, look
 from template_lint.cli.support.outputs import standard_output
+from template_lint.cli.support.program import GroupedCommand
 from template_lint.cli.support.views import Shown, as_data, line_table, mask_table, prose, token_table
 from template_lint.errors import UsageError
 from template_lint.report.layout.canvas import table_canvas
@@ -31,7 +32,7 @@ Examples:
   template-lint render --list                                     the conversations there are"""
 
 
-@click.command("render", short_help="Show a conversation as the model reads it.", epilog=EPILOG)
+@click.command("render", cls=GroupedCommand, short_help="Show a conversation as the model reads it.", epilog=EPILOG)
 @click.argument("target", required=False, shell_complete=complete_files)
 @click.option("--scenario", metavar="NAME", help=f"Which conversation. [default: {DEFAULT_SCENARIO}]")
 @click.option(

@@ -10,6 +10,8 @@ from template_lint.cli.support.completion import complete_files
 from template_lint.cli.support.failures import ExitCode, say
 from template_lint.cli.support.outputs import standard_output
 from template_lint.cli.support.pinning import choose, pin_options
+from template_lint.cli.support.program import GroupedCommand
+from template_lint.cli.support.settings_options import file_options, settings_from
 from template_lint.errors import CannotCheckError, TemplateSelectionError, UsageError
 
 EPILOG = """\b
@@ -27,7 +29,7 @@ Exit codes:
   3  no check fails, but a target could not be checked"""
 
 
-@click.command("tito", short_help="Is a token-in-token-out buffer exactly right?", epilog=EPILOG)
+@click.command("tito", cls=GroupedCommand, short_help="Is a token-in-token-out buffer exactly right?", epilog=EPILOG)
 @click.argument("targets", nargs=-1, metavar="[TARGET...]", shell_complete=complete_files)
 @click.option("--tokenizer", metavar="TARGET", help="The tokenizer for templates that come without one.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of segmentations and toy policy.")
@@ -58,6 +60,7 @@ Exit codes:
 )
 @pin_options
 @click.option("--offline", is_flag=True, help="Use no network; Hub targets come from the cache.")
+@file_options
 @click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
     targets: tuple[str, ...],
@@ -71,36 +74,50 @@ def command(
     pinned: bool,
     live: bool,
     offline: bool,
+    config: Path | None,
+    isolated: bool,
     output: str,
 ) -> ExitCode:
     """Say whether an agentic RL loop that never re-encodes will have exactly the right buffer of token ids.
 
     Conversations are played with the template and tokenizer of each TARGET (a template file, model folder, .gguf file
-    or Hub repository), on the processor alone. The drift table says what re-encoding would have done.
+    or Hub repository), on the processor alone. The drift table says what re-encoding would have done. Without any,
+    those of the configuration are played.
     """
+    from template_lint.engine import specs_for
     from template_lint.snapshot.load import expand_targets
     from template_lint.target import parse_target
     from template_lint.tito.harness import TitoOptions, run
     from template_lint.tito.report import SCHEMA_VERSION, TitoReport, as_json
 
+    settings = settings_from(config, isolated).options()
     options = TitoOptions(
-        tokenizer=tokenizer,
+        tokenizer=tokenizer or settings.tokenizer,
         seed=seed,
         segmentations=segmentations,
         engine=engine,
-        transformers=transformers,
+        transformers=transformers or settings.transformers,
         scenarios=scenarios,
-        conversations=conversations,
-        offline=offline,
+        conversations=conversations or settings.conversations,
+        offline=offline or settings.offline,
     )
     reports: list[TitoReport] = []
     failures: list[dict[str, str]] = []
-    chosen = choose(targets, pinned=pinned, live=live)
+    configured = () if pinned or live else tuple(spec.target for spec in settings.targets)
+    chosen = choose(targets or configured, pinned=pinned, live=live, lock=settings.lock)
     if not chosen:
-        raise UsageError("name a target, or the models of a lock with --pinned or --live.")
+        raise UsageError(
+            "name a target, here or in the configuration, or the models of a lock with --pinned or --live."
+        )
     for target in [part for text in chosen for part in expand_targets(parse_target(text))]:
+        specs = specs_for(target, settings.targets)
+        own = [spec.tokenizer for spec in specs if spec.tokenizer is not None]
+        more = tuple(path for spec in specs for path in spec.conversations if not conversations)
+        asked = options._replace(conversations=(*options.conversations, *more))
+        if own and tokenizer is None:
+            asked = asked._replace(tokenizer=own[-1])
         try:
-            reports.append(run(target, options))
+            reports.append(run(target, asked))
         except (CannotCheckError, TemplateSelectionError) as error:
             failures.append({"target": target.text, "kind": error.kind, "message": str(error)})
     with standard_output() as out:

@@ -19,13 +19,15 @@ class Asked(NamedTuple):
     """What was asked of a run: its options, the codes of its rules (none for all), and what is known of each target.
 
     ``specs`` has one entry for each target of the report: all that apply to it, the most general first.
-    ``whole`` are the specs of which every part was checked.
+    ``whole`` are the specs of which every part was checked. ``parts`` has, for each target, what is known of single
+    files in it, by their path there; it is empty where nothing is known of any target.
     """
 
     options: Options
     chosen: Sequence[str] = ()
     specs: Sequence[Sequence[TargetSpec]] = ()
     whole: Sequence[TargetSpec] = ()
+    parts: Sequence[Mapping[str, Sequence[TargetSpec]]] = ()
 
     @property
     def codes(self) -> frozenset[str]:
@@ -45,7 +47,7 @@ def curate(report: Report, asked: Asked) -> Report:
     Raises UsageError for a baseline that is missing or malformed.
     """
     report = _with_inline_ignores(report, asked)
-    if any(asked.specs):
+    if any(asked.specs) or any(asked.parts):
         from template_lint.curation.configured import apply_ignores
 
         report = apply_ignores(report, asked)

@@ -110,6 +110,14 @@ def read_baseline(file: Path) -> Baseline:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
+        conflict = next(
+            (n for n, line in enumerate(text.split("\n"), 1) if line.startswith(("<<<<<<< ", ">>>>>>> "))), 0
+        )
+        if conflict:
+            raise UsageError(
+                f"{file.as_posix()}:{conflict}: a merge conflict is not resolved. Keep the lines of both sides, then run "
+                f"with --baseline {file.as_posix()} --prune-baseline."
+            ) from None
         raise _malformed(file, str(error) or "nested too deeply") from None
     if not isinstance(document, dict) or set(document) != {"version", "findings"}:
         raise _malformed(file, "it must be an object with the keys version and findings")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from template_lint.config import Ignore
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from template_lint.config import Ignore, TargetSpec
 from template_lint.curation import WHOLE_TARGETS, Asked, with_findings
 from template_lint.model import Finding, Report, TargetReport
 from template_lint.rules.registry import codes_of
@@ -14,20 +17,30 @@ def apply_ignores(report: Report, asked: Asked) -> Report:
     hides nothing, although its rule was asked and every part of the spec was checked.
     """
     chosen = asked.codes
-    codes = {ignore: codes_of(ignore.rules) for specs in asked.specs for spec in specs for ignore in spec.ignore}
+    every = [*(spec for specs in asked.specs for spec in specs), *_of_parts(asked)]
+    codes = {ignore: codes_of(ignore.rules) for spec in every for ignore in spec.ignore}
     used: set[Ignore] = set()
+
+    def hide(finding: Finding, specs: Sequence[TargetSpec]) -> Finding:
+        matching = [ignore for spec in specs for ignore in spec.ignore if finding.rule in codes[ignore]]
+        used.update(matching)
+        if matching and finding.suppressed is None:
+            return finding._replace(suppressed="config", suppression_reason=matching[0].reason)
+        return finding
+
     targets = []
-    for target, specs in zip(report.targets, asked.specs, strict=True):
-        ignores = [ignore for spec in specs for ignore in spec.ignore]
-
-        def hide(finding: Finding, ignores: list[Ignore] = ignores) -> Finding:
-            matching = [ignore for ignore in ignores if finding.rule in codes[ignore]]
-            used.update(matching)
-            if matching and finding.suppressed is None:
-                return finding._replace(suppressed="config", suppression_reason=matching[0].reason)
-            return finding
-
-        targets.append(with_findings(target, hide) if ignores else target)
+    for index, (target, specs) in enumerate(zip(report.targets, asked.specs, strict=True)):
+        changed = with_findings(target, partial(hide, specs=specs)) if specs else target
+        parts = asked.parts[index] if asked.parts else {}
+        if parts:
+            templates = [
+                template._replace(
+                    findings=[hide(finding, parts.get(template.file or "", ())) for finding in template.findings]
+                )
+                for template in changed.templates
+            ]
+            changed = changed._replace(templates=templates)
+        targets.append(changed)
     if UnusedIgnore.code in chosen:
         for spec in asked.whole:
             mine = [index for index, specs in enumerate(asked.specs) if spec in specs]
@@ -40,6 +53,10 @@ def apply_ignores(report: Report, asked: Asked) -> Report:
             added = [_unused(ignore, spec.target) for ignore, rules in asked_of.items() if rules and rules <= checked]
             targets[mine[0]] = first._replace(findings=[*first.findings, *added])
     return report._replace(targets=targets)
+
+
+def _of_parts(asked: Asked) -> Iterator[TargetSpec]:
+    return (spec for parts in asked.parts for specs in parts.values() for spec in specs)
 
 
 def _checked(target: TargetReport) -> set[str]:

@@ -57,7 +57,8 @@ KEYS: tuple[Key, ...] = (
         "[templates/, Qwen/Qwen3-8B]",
         "Paths (a folder stands for every template file and model folder beneath it) and Hub repositories "
         "(`org/name`, `org/name@revision`, `hf:org/name`). An entry is a text, or a mapping with the keys below. What "
-        "an entry says also holds when its target, or a file in its folder, is named on the command line.",
+        "an entry says also holds when its target, or a file in its folder, is named on the command line. An ignore of "
+        "a file also holds where the folder of its model is checked.",
     ),
     Key(
         "tokenizer",

@@ -236,6 +236,12 @@ def test_a_malformed_baseline_is_an_error(text: str, message: str) -> None:
     assert str(caught.value).startswith("the baseline bad.json is malformed: ")
 
 
+def test_a_merge_conflict_is_called_by_its_name() -> None:
+    Path("known.json").write_text('{\n<<<<<<< HEAD\n  "version": 1,\n=======\n>>>>>>> theirs\n  "findings": []\n}\n')
+    with pytest.raises(UsageError, match=r"^known\.json:2: a merge conflict is not resolved\. .* --prune-baseline\.$"):
+        read_baseline(Path("known.json"))
+
+
 def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     Path("latin.json").write_bytes(b"\xff")
     for name in ("latin.json", "."):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from template_lint.config import REQUIREMENTS, Ignore, Options, TargetSpec
 from template_lint.curation import asked_codes, curate, severities
+from template_lint.engine import check
 from template_lint.errors import UsageError
 from template_lint.model import Anchor, Directive, Place, Severity, TargetError
 from template_lint.rules.registry import all_rules, rule_names
 from tests.curation.samples import asked, finding, one, report, suppressed, target, template
 
+BROKEN = (Path(__file__).parents[2] / "examples" / "broken.jinja").read_text(encoding="utf-8")
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 
@@ -114,6 +118,18 @@ def test_findings_about_a_whole_target_can_be_ignored() -> None:
     spec = TargetSpec("org/name", ignore=(ignore,))
     found = report(target(name="org/name", kind="hub", repo="org/name", findings=[finding("TL606", None)]))
     assert suppressed(curate(found, asked(found, specs=[(spec,)], whole=[spec]))) == ["config"]
+
+
+def test_an_ignore_of_one_file_holds_where_its_folder_is_checked(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    (folder / "additional_chat_templates").mkdir(parents=True)
+    for name in ("chat_template.jinja", "additional_chat_templates/rag.jinja"):
+        (folder / name).write_text(BROKEN, encoding="utf-8")
+    ignore = Ignore(("TL101",), "accepted here only")
+    spec = TargetSpec(str(folder / "chat_template.jinja"), ignore=(ignore,))
+    found = check([str(folder)], Options(targets=(spec,), select=("TL101",), cache=False))
+    how = {finding.file: finding.suppressed for finding in found.findings}
+    assert how == {"chat_template.jinja": "config", "additional_chat_templates/rag.jinja": None}
 
 
 def test_an_ignore_that_hides_nothing_is_found() -> None:

@@ -66,7 +66,8 @@ def _not_checked(error: TemplateLintError) -> bool:
 def _usage_line(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "template-lint"
-    return f"{path}: {error.format_message()} See {path} --help."
+    message = error.format_message()
+    return f"{path}: {message}{'' if message.endswith(('.', '?', '?)')) else '.'} See {path} --help."
 
 
 def discard_stdout() -> None:

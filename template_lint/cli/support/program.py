@@ -70,6 +70,18 @@ class Program(click.Group):
             return report_failure(error, debug=debug)
 
 
+class GroupedCommand(click.Command):
+    """A command with many options: ``--help`` shows them under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by group; see ``help_groups``."""
+        from template_lint.cli.support.help_groups import grouped
+
+        for heading, rows in grouped(self.get_params(ctx), ctx):
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
 def _forgive_encodings() -> None:
     # A terminal that is not UTF-8 shows escapes for what it lacks; it must not end the run.
     for stream in (sys.stdout, sys.stderr):

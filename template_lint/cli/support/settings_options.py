@@ -1,10 +1,10 @@
-"""The options of ``check`` that the configuration file has too: made from the one table of settings."""
+"""The options that the configuration file has too, made from the one table of settings; and which file is read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,6 +13,9 @@ from template_lint.config import REQUIREMENTS
 from template_lint.errors import UsageError
 from template_lint.model import Severity
 from template_lint.settings.table import FAIL_ON, KEYS, SEVERITIES, Key, Kind
+
+if TYPE_CHECKING:
+    from template_lint.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,6 +36,29 @@ def settings_options(function: F) -> F:
     for key in reversed([key for key in KEYS if key.kind is not Kind.TARGETS]):
         function = _option(key)(function)
     return function
+
+
+def file_options(function: F) -> F:
+    """Give a command ``--config`` and ``--isolated``. Their values go to ``settings_from``."""
+    isolated = click.option("--isolated", is_flag=True, help="Read no configuration file.")
+    config = click.option(
+        "--config",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="This configuration. [default: the nearest template-lint.yaml or pyproject.toml upwards]",
+    )
+    return config(isolated(function))
+
+
+def settings_from(config: Path | None, isolated: bool) -> Settings:
+    """The settings of the file that is meant. Raises UsageError, also for a mistake in the file."""
+    from template_lint.settings import Settings, find_settings, read_settings
+
+    if isolated:
+        if config is not None:
+            raise UsageError("--config and --isolated exclude each other. Drop one.")
+        return Settings(None, {})
+    return find_settings() if config is None else read_settings(config)
 
 
 def _option(key: Key) -> Callable[[F], F]:

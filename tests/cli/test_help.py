@@ -1,0 +1,54 @@
+"""``--help`` of commands with many options: headings, and no option without one."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+import click
+import pytest
+from click.testing import Result
+
+from template_lint.cli.support.help_groups import GROUPS
+from template_lint.cli.support.program import GroupedCommand, program
+
+Run = Callable[..., Result]
+GROUPED = ["audit", "check", "diff", "fix", "lock", "render", "tito"]
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_every_option_has_a_heading(name: str) -> None:
+    command = importlib.import_module(f"template_lint.cli.{name}").command
+    named = {option for options in GROUPS.values() for option in options}
+    context = click.Context(command)
+    options = [parameter for parameter in command.get_params(context) if isinstance(parameter, click.Option)]
+    assert [option.opts for option in options if not named & set(option.opts)] == []
+
+
+def test_no_heading_names_an_option_that_is_not_there() -> None:
+    there = {
+        option
+        for name in GROUPED
+        for parameter in importlib.import_module(f"template_lint.cli.{name}").command.params
+        for option in parameter.opts
+    }
+    assert {option for options in GROUPS.values() for option in options} - there == {"--help"}
+
+
+def test_check_shows_its_options_by_what_they_are_for(run: Run) -> None:
+    text = run("check", "--help").stdout
+    places = [text.index(f"\n{heading}:\n") for heading in GROUPS if not heading.endswith(("to do", "it on"))]
+    assert places == sorted(places)
+    assert text.index("\nSuppression:\n") < text.index("--update-baseline  ") < text.index("\nRunning:\n")
+
+
+def test_commands_with_many_options_are_grouped() -> None:
+    context = click.Context(program)
+    commands = {name: program.get_command(context, name) for name in program.list_commands(context)}
+    many = {name for name, command in commands.items() if command is not None and len(command.params) > 10}
+    grouped = {name for name, command in commands.items() if isinstance(command, GroupedCommand)}
+    assert many <= grouped == set(GROUPED)
+
+
+def test_wrong_usage_ends_its_sentence(run: Run) -> None:
+    assert "argument (extra). See template-lint init" in run("init", "extra").stderr
