@@ -115,8 +115,8 @@ def read_baseline(file: Path) -> Baseline:
         )
         if conflict:
             raise UsageError(
-                f"{file.as_posix()}:{conflict}: a merge conflict is not resolved. Keep the lines of both sides, then run "
-                f"with --baseline {file.as_posix()} --prune-baseline."
+                f"{file.as_posix()}:{conflict}: a merge conflict is not resolved. Keep one side, run the check with "
+                f"--baseline {file.as_posix()} --update-baseline, and look at what it adds."
             ) from None
         raise _malformed(file, str(error) or "nested too deeply") from None
     if not isinstance(document, dict) or set(document) != {"version", "findings"}:
