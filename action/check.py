@@ -161,12 +161,16 @@ def check_arguments(inputs: Inputs, files: dict[str, Path]) -> list[str]:
 
 def lock_arguments(inputs: Inputs, *more: str) -> list[str]:
     """The arguments of ``template-lint lock --check``."""
-    return ["lock", "--check", f"--lock={inputs.lock}", *more]
+    return ["lock", "--check", f"--lock={inputs.lock}", *_configuration(inputs), *more]
 
 
 def difference_arguments(inputs: Inputs, file: Path) -> list[str]:
     """The arguments of ``template-lint diff``: what the drift of each model means, for the summary."""
-    return ["diff", f"--lock={inputs.lock}", "--fail-on=never", f"--output=markdown={file}"]
+    return ["diff", f"--lock={inputs.lock}", *_configuration(inputs), "--fail-on=never", f"--output=markdown={file}"]
+
+
+def _configuration(inputs: Inputs) -> list[str]:
+    return [f"--config={inputs.config}"] if inputs.config else []
 
 
 def wants_lock(inputs: Inputs) -> bool:

@@ -17,7 +17,6 @@ from template_lint.errors import CannotCheckError, TemplateLintError
 from template_lint.job import Job, jobs_for
 from template_lint.model import Finding, Report, TargetError, TargetReport, TemplateReport
 from template_lint.rendering.profiles import resolve_profile
-from template_lint.snapshot.exclude import Excluder
 from template_lint.snapshot.load import expand_targets, load_snapshot, load_snapshots
 from template_lint.snapshot.model import Snapshot
 from template_lint.target import Target, parse_target
@@ -26,6 +25,7 @@ from template_lint.workers import Died, Failed, run_jobs
 if TYPE_CHECKING:
     from template_lint.cache import ReportCache
     from template_lint.scenarios.model import Scenario
+    from template_lint.snapshot.exclude import Excluder
 
 Progress = Callable[[int, int, str], None]
 
@@ -50,7 +50,7 @@ class _Request:
         self.profile = resolve_profile(options.transformers)
         self.codes = asked_codes(options)
         self.specs = [(spec, parse_target(spec.target)) for spec in options.targets]
-        self.excluded = Excluder(options.exclude, options.exclude_root)
+        self.excluded = _excluder(options)
         self._conversations: dict[Path, list[Scenario]] = {}
         self._tokenizers: dict[str, Snapshot] = {}
 
@@ -107,7 +107,7 @@ def check(targets: Sequence[str | Target], options: Options, *, progress: Progre
     found = Report(
         profile=run.profile.label,
         targets=[_target_report(entry, [next(reports) for _ in entry.jobs], run) for entry in loaded],
-        excluded=run.excluded.count,
+        excluded=run.excluded.count if run.excluded is not None else 0,
         statistics=options.statistics,
     )
     return curate(found, run.asked(loaded, targets))
@@ -134,8 +134,16 @@ def _parts(target: Target, specs: Iterable[tuple[TargetSpec, Target]]) -> dict[s
     return found
 
 
+def _excluder(options: Options) -> Excluder | None:
+    if not options.exclude:
+        return None
+    from template_lint.snapshot.exclude import Excluder
+
+    return Excluder(options.exclude, options.exclude_root)
+
+
 def _expand(target: Target, run: _Request) -> list[Target]:
-    if run.options.force_exclude and target.path is not None and run.excluded(target.path):
+    if run.excluded is not None and run.options.force_exclude and target.path is not None and run.excluded(target.path):
         return []
     return expand_targets(target, run.excluded)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from template_lint.errors import CannotCheckError
-from template_lint.snapshot.exclude import Excluder
 from template_lint.snapshot.files import TEMPLATE_SUFFIXES, unreadable
 from template_lint.snapshot.folder import is_model_folder
 from template_lint.target import Target, TargetKind
+
+if TYPE_CHECKING:
+    from template_lint.snapshot.exclude import Excluder
 
 _SKIPPED_FOLDERS = frozenset({"node_modules", "venv", "__pycache__"})
 

@@ -1,7 +1,6 @@
 """The snapshot: the prompt-shaping files of one model at one revision, immutable, with their sha256."""
 
-from __future__ import annotations
-
+# No postponed annotations: NamedTuple would compile each of them at start-up.
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
