@@ -115,13 +115,16 @@ def run_jobs(
     jobs: int,
     initializer: Function,
     started: Callable[[], None] = lambda: None,
+    patient: bool = False,
+    fork: bool = True,
 ) -> Iterator[tuple[int, Any]]:
     """Run ``function`` on every payload in at most ``jobs`` processes; yield (index, result) as they come.
 
     The result is Died where the worker died and Failed where the function raised. Payloads are taken one by one, when a
     worker is free for the next: they may come from a stream. ``initializer`` runs once in each worker. ``started`` is
-    called once, when the first jobs are under way and there is nothing to do but wait. Leaving the iterator early ends
-    the workers.
+    called once, when the first jobs are under way and there is nothing to do but wait. ``patient``: jobs may take
+    longer than WALL_SECONDS. ``fork`` False: workers are fresh interpreters everywhere.
+    Leaving the iterator early ends the workers.
     """
     queue = _Queue(payloads)
     busy: dict[_Worker, int] = {}
@@ -133,7 +136,7 @@ def run_jobs(
         worker.send((function, payload))
 
     def hire() -> None:
-        worker = _start(initializer)
+        worker = _start(initializer) if fork else _spawn(initializer)
         selector.register(worker.reader, selectors.EVENT_READ, worker)
         give(worker)
 
@@ -142,7 +145,7 @@ def run_jobs(
             hire()
         started()
         while busy:
-            ready = selector.select(WALL_SECONDS)
+            ready = selector.select(None if patient else WALL_SECONDS)
             if not ready:
                 for worker, index in list(busy.items()):
                     selector.unregister(worker.reader)

@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from template_lint.audit.fields import FieldMap
 from template_lint.audit.headers import Headers, headers_of
+from template_lint.audit.model import Trajectory
 from template_lint.errors import CannotCheckError
 from template_lint.rendering.api import outcome_of
-from template_lint.rendering.limits import Limits
+from template_lint.rendering.limits import Limits, trusted_memory
 from template_lint.rendering.profiles import Profile, resolve_profile
 from template_lint.rendering.template import ChatTemplate, Outcome
 from template_lint.snapshot.load import load_snapshot
@@ -25,13 +27,30 @@ if TYPE_CHECKING:
     from numpy import bool_
     from numpy.typing import NDArray
 
+    from template_lint.audit.scoring.scorer import Scorer
+
+
+class ScoreOptions(NamedTuple):
+    """The model that stands for the trainer, and how it is run; see ``scoring``.
+
+    ``batch_tokens``: tokens of one batch, padding included. ``chunk``: tokens whose logits exist at once, per row.
+    ``apply_sampling``: whether the temperature, top_k and top_p that a row records are applied.
+    """
+
+    model: str
+    device: str = "cpu"
+    dtype: str = "float32"
+    batch_tokens: int = 8192
+    chunk: int = 256
+    apply_sampling: bool = False
+
 
 class AuditOptions(NamedTuple):
     """Everything that can change the result for a row, but the row.
 
     ``target`` names the model whose tokenizer and template were used. ``stop_ids`` are ids at which turns end besides
     those that the target declares. ``kwargs`` go to the template where a row has none of its own. ``render``: whether
-    prompts are rendered and compared.
+    prompts are rendered and compared. ``score``: None where the trainer's log-probabilities are taken as recorded.
     """
 
     target: str
@@ -41,6 +60,7 @@ class AuditOptions(NamedTuple):
     stop_ids: tuple[int, ...] = ()
     kwargs: Mapping[str, Any] = {}
     render: bool = True
+    score: ScoreOptions | None = None
 
 
 class Auditor:
@@ -98,6 +118,30 @@ class Auditor:
     def render_text(self, messages: Sequence[Any], tools: Sequence[Any] | None, generation_prompt: bool) -> str | None:
         """The text of a render, None where the template raises."""
         return self.render(messages, tools=tools, generation_prompt=generation_prompt).text
+
+    def scored(self, rows: Sequence[Trajectory]) -> list[Trajectory]:
+        """The rows, with the trainer's side computed by the model of ``options.score``, where there is one.
+
+        Raises UsageError and CannotCheckError where the model cannot be loaded or run.
+        """
+        options = self.options.score
+        if options is None:
+            return list(rows)
+        from template_lint.audit.scoring.trajectories import score_trajectories
+
+        with trusted_memory():
+            return score_trajectories(rows, self._scorer, options.model, apply_sampling=options.apply_sampling)
+
+    @cached_property
+    def _scorer(self) -> Scorer:
+        from template_lint.audit.scoring.loading import load_model
+        from template_lint.audit.scoring.scorer import Scorer
+
+        options = self.options.score
+        assert options is not None
+        offline = self.options.offline
+        model = load_model(options.model, device=options.device, dtype=options.dtype, offline=offline)
+        return Scorer(model, batch_tokens=options.batch_tokens, chunk=options.chunk)
 
     def prompt_ids(self, text: str) -> list[int]:
         """Ids of a rendered prompt. The rollouts of one group share theirs: the last few are remembered."""

@@ -34,10 +34,10 @@ def audit_block(block: Block, auditor: Auditor) -> Summary:
         chunk.append(trajectory)
         tokens += len(trajectory.ids)
         if tokens >= _CHUNK_TOKENS or len(chunk) >= _CHUNK_ROWS:
-            _audit_chunk(chunk, auditor, summary)
+            _audit_chunk(auditor.scored(chunk), auditor, summary)
             chunk, tokens = [], 0
     if chunk:
-        _audit_chunk(chunk, auditor, summary)
+        _audit_chunk(auditor.scored(chunk), auditor, summary)
     return summary
 
 

@@ -97,7 +97,8 @@ def _why_not(code: str, audit: Audit) -> str:
         summary = audit.summary
         missing = "sampler's" if not summary.with_logprobs else "trainer's"
         name = "logprobs" if not summary.with_logprobs else "trainer_logprobs"
-        return f"the {missing} log-probabilities are not recorded; give the field {name}"
+        more = ", or --score MODEL" if summary.with_logprobs else ""
+        return f"the {missing} log-probabilities are not recorded; give the field {name}{more}"
     return _WHY.get(code, "nothing to ask it of")
 
 

@@ -1,7 +1,7 @@
 """The audit of files: sources -> blocks -> one pure function in worker processes -> one merged Summary.
 
 The process that cuts and merges parses no row but the first few, and renders nothing. ``jobs`` workers each hold one
-block; memory does not grow with the files.
+block; memory does not grow with the files. Where a model scores the rows, there is one worker, which holds it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from template_lint.audit.auditor import AuditOptions, auditor_for
+from template_lint.audit.auditor import AuditOptions, ScoreOptions, auditor_for
 from template_lint.audit.block import audit_block, json_parser
 from template_lint.audit.fields import FieldMap, choose, no_ids_message
 from template_lint.audit.model import NothingToAuditError, StrictRowError
-from template_lint.audit.sources import Block, Source, blocks, expand
+from template_lint.audit.sources import BLOCK_BYTES, Block, Source, blocks, expand
 from template_lint.audit.summary import Summary
 from template_lint.errors import CannotCheckError, TemplateLintError, UsageError
 from template_lint.workers import Died, Failed, run_jobs
@@ -24,11 +24,16 @@ Progress = Callable[[int, int, str], None]
 
 _PEEKED_ROWS = 20
 _PEEKED_BLOCKS = 8
+_SCORED_BLOCK_BYTES = 256 << 10  # a model takes its time: the progress of a run is that of its blocks
+ENGINES = ("local", "ray")
 _PEEKED_LINE = 8 << 20  # longer rows are read by workers, whose memory is bounded
 
 
 class Request(NamedTuple):
-    """What the user asked for. ``jobs`` 0: as many as there are processors."""
+    """What the user asked for. ``jobs`` 0: as many as there are processors. ``engine``: one of ENGINES.
+
+    With ``score`` the model's log-probabilities stand in for those that a trainer recorded.
+    """
 
     inputs: tuple[str, ...]
     target: str
@@ -41,6 +46,8 @@ class Request(NamedTuple):
     render: bool = True
     strict: bool = False
     jobs: int = 0
+    engine: str = "local"
+    score: ScoreOptions | None = None
 
 
 class Audit(NamedTuple):
@@ -64,8 +71,10 @@ def audit(request: Request, *, progress: Progress | None = None) -> Audit:
     Raises UsageError for a wrong request, NothingToAuditError where no trajectory could be read, StrictRowError for a
     bad row under ``strict``, CannotCheckError for a target without a tokenizer.
     """
+    if request.score is not None and request.engine != "local":
+        raise UsageError("--score holds one copy of the model and runs with --engine local only.")
     sources = expand(request.inputs)
-    stream, seen, first_rows = _peek(sources)
+    stream, seen, first_rows = _peek(sources, BLOCK_BYTES if request.score is None else _SCORED_BLOCK_BYTES)
     fields = choose(first_rows, request.preset, request.fields)
     if fields is None:
         raise NothingToAuditError(_no_layout(sources, seen, first_rows))
@@ -77,9 +86,10 @@ def audit(request: Request, *, progress: Progress | None = None) -> Audit:
         stop_ids=request.stop_ids,
         kwargs=dict(request.kwargs),
         render=request.render,
+        score=request.score,
     )
     summary = Summary()
-    for part, name in in_order(stream, options, request.jobs or _processors()):
+    for part, name in _engine(request.engine)(stream, options, request.jobs or _processors()):
         summary.merge(part)
         if request.strict and (summary.bad_rows or summary.unreadable):
             raise StrictRowError(_first_problem(summary, sources) + " Without --strict the rest goes on.")
@@ -96,8 +106,23 @@ def audit(request: Request, *, progress: Progress | None = None) -> Audit:
     return result
 
 
+Engine = Callable[[Iterator[Block], AuditOptions, int], Iterator[tuple[Summary, str]]]
+
+
+def _engine(name: str) -> Engine:
+    if name == "local":
+        return in_order
+    from template_lint.audit import on_ray
+
+    return on_ray.in_order
+
+
 def in_order(stream: Iterator[Block], options: AuditOptions, jobs: int) -> Iterator[tuple[Summary, str]]:
-    """The summaries of all blocks in the order of the blocks, made in ``jobs`` processes, with the file's name."""
+    """The summaries of all blocks in the order of the blocks, made in ``jobs`` processes, with the file's name.
+
+    Where a model scores the rows, in one process, and for as long as it takes.
+    """
+    scored = options.score is not None
     sent: dict[int, Block] = {}
 
     def payloads() -> Iterator[tuple[AuditOptions, Block]]:
@@ -107,16 +132,18 @@ def in_order(stream: Iterator[Block], options: AuditOptions, jobs: int) -> Itera
 
     ready: dict[int, Summary] = {}
     turn = 0
-    # By name: the workers alone need what they run.
+    # By name: the workers alone need what they run. A process that torch's threads run in must not be forked.
     work, prepare = "template_lint.audit.run:audit_in_worker", "template_lint.audit.run:prepare_worker"
-    for index, result in run_jobs(work, payloads(), jobs=jobs, initializer=prepare):
-        ready[index] = _summary_of(sent[index], result)
+    jobs = 1 if scored else jobs
+    for index, result in run_jobs(work, payloads(), jobs=jobs, initializer=prepare, patient=scored, fork=not scored):
+        ready[index] = summary_of(sent[index], result)
         while turn in ready:
             yield ready.pop(turn), sent.pop(turn).source.name
             turn += 1
 
 
-def _summary_of(block: Block, result: object) -> Summary:
+def summary_of(block: Block, result: object) -> Summary:
+    """The summary that a worker gave for ``block``, or one that says why there is none. Raises errors it returned."""
     if isinstance(result, Summary):
         return result
     if isinstance(result, TemplateLintError):
@@ -155,9 +182,9 @@ def audit_in_worker(payload: tuple[AuditOptions, Block]) -> Summary | UsageError
         return error
 
 
-def _peek(sources: Sequence[Source]) -> tuple[Iterator[Block], list[Block], list[Mapping[str, Any]]]:
+def _peek(sources: Sequence[Source], size: int) -> tuple[Iterator[Block], list[Block], list[Mapping[str, Any]]]:
     """All blocks; those that were looked at for the first rows that are objects; and these rows."""
-    stream = chain.from_iterable(blocks(source) for source in sources)
+    stream = chain.from_iterable(blocks(source, size=size) for source in sources)
     taken: list[Block] = []
     rows: list[Mapping[str, Any]] = []
     for block in stream:

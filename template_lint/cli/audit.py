@@ -10,9 +10,11 @@ import click
 from template_lint.cli.support.completion import complete_files
 from template_lint.cli.support.failures import ExitCode
 from template_lint.cli.support.program import GroupedCommand
+from template_lint.cli.support.progress import progress_bar
 from template_lint.errors import UsageError
 
 if TYPE_CHECKING:
+    from template_lint.audit.auditor import ScoreOptions
     from template_lint.audit.run import Audit
 
 EPILOG = """\b
@@ -20,6 +22,7 @@ Examples:
   template-lint audit rollouts.jsonl --tokenizer Qwen/Qwen3-8B
   template-lint audit runs/ 'more/*.parquet' --tokenizer ./model/ --preset trl
   template-lint audit a.jsonl.zst --tokenizer ./model/ --fields ids=tok,mask=m,logprobs=lp
+  template-lint audit a.jsonl --tokenizer ./model/ --score ./model/ --output html=audit.html
   template-lint audit --make-sample 1000 --tokenizer ./model/ > sample.jsonl
 
 \b
@@ -55,7 +58,21 @@ Exit codes:
 @click.option("--jobs", type=click.IntRange(0), default=0, metavar="N", help="Processes. [default: one per processor]")
 @click.option("--offline", is_flag=True, help="Use no network.")
 @click.option(
-    "--output", "-o", "outputs", multiple=True, metavar="FORMAT[=FILE]", help="text, json, markdown, junit. Repeatable."
+    "--output",
+    "-o",
+    "outputs",
+    multiple=True,
+    metavar="FORMAT[=FILE]",
+    help="text, json, markdown, html, junit. Repeats.",
+)
+@click.option("--score", metavar="MODEL", help="Let this model compute the trainer's log-probabilities.")
+@click.option("--score-device", metavar="DEVICE", help="Where it runs: cpu, cuda, cuda:1 ... [default: cpu]")
+@click.option("--score-dtype", type=click.Choice(["auto", "float32", "bfloat16", "float16"]), help="[default: float32]")
+@click.option("--score-apply-sampling", is_flag=True, help="At each row's own temperature, top_k and top_p.")
+@click.option("--score-batch-tokens", type=click.IntRange(1), metavar="N", hidden=True)
+@click.option("--score-chunk", type=click.IntRange(1), metavar="N", hidden=True)
+@click.option(
+    "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="What runs the processes."
 )
 @click.option("--make-sample", type=click.IntRange(1), metavar="N", help="Write N synthetic rollouts and stop.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the sample.")
@@ -78,6 +95,13 @@ def command(
     jobs: int,
     offline: bool,
     outputs: tuple[str, ...],
+    score: str | None,
+    score_device: str | None,
+    score_dtype: str | None,
+    score_apply_sampling: bool,
+    score_batch_tokens: int | None,
+    score_chunk: int | None,
+    engine: str,
     make_sample: int | None,
     seed: int,
     defect_rate: float,
@@ -111,8 +135,18 @@ def command(
         render=render,
         strict=strict,
         jobs=jobs,
+        engine=engine,
+        score=_score(
+            score,
+            device=score_device,
+            dtype=score_dtype,
+            batch_tokens=score_batch_tokens,
+            chunk=score_chunk,
+            apply_sampling=score_apply_sampling or None,
+        ),
     )
-    result = audit(request)._replace(codes=codes)
+    with progress_bar() as bar:
+        result = audit(request, progress=bar)._replace(codes=codes)
     emit_audit(chosen, result)
     return exit_code(result, fail_on)
 
@@ -141,6 +175,18 @@ def _sample(
         for lines in sample_lines(target, count, seed, rate, names, transformers=transformers, offline=offline):
             out.write(lines)
     return ExitCode.CLEAN
+
+
+def _score(model: str | None, **given: Any) -> ScoreOptions | None:
+    from template_lint.audit.auditor import ScoreOptions
+
+    asked = {name: value for name, value in given.items() if value is not None}
+    if model is not None:
+        return ScoreOptions(model, **asked)
+    if asked:
+        option = min(asked).replace("_", "-")
+        raise UsageError(f"--score-{option} says how --score runs a model: add --score MODEL.")
+    return None
 
 
 def _codes(select: str | None) -> frozenset[str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from template_lint.errors import CannotCheckError, UsageError
@@ -18,12 +19,16 @@ def load_model(name: str, *, device: str = "cpu", dtype: str = "float32", offlin
     try:
         import torch
         from transformers import AutoModelForCausalLM
+        from transformers.utils import logging
     except ImportError as error:
         raise UsageError(
             f"--score needs torch and transformers: pip install 'template-lint[score]' ({error})."
         ) from None
     from template_lint.target import parse_target
 
+    if not sys.stderr.isatty():
+        bars: Any = logging
+        bars.disable_progress_bar()
     target = parse_target(name)
     source = str(target.path or target.repo)
     try:

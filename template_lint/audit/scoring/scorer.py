@@ -43,7 +43,8 @@ class Scores(NamedTuple):
 class Scorer:
     """A causal language model with a batch size in tokens, a stretch of time and a number of top tokens.
 
-    ``model`` is a transformers model with a language-model head; it is put into evaluation mode.
+    ``model`` is a transformers model with a language-model head; it is put into evaluation mode. ``rows``: of its
+    embedding. ``positions``: how many it has embeddings for, None where positions are computed.
     """
 
     def __init__(self, model: Any, *, batch_tokens: int = 8192, chunk: int = 256, top: int = 20) -> None:
@@ -51,6 +52,10 @@ class Scorer:
         self.batch_tokens = batch_tokens
         self.chunk = chunk
         self.top = top
+        self.rows: int = model.get_input_embeddings().weight.shape[0]
+        config = model.config.get_text_config()
+        computed = any(name.startswith("rope") or name == "alibi" for name in vars(config))
+        self.positions: int | None = None if computed else getattr(config, "max_position_embeddings", None)
         accepted = inspect.signature(model.forward).parameters
         self._selects = "logits_to_keep" in accepted
         # The same thing under two names: transformers renames it in the course of 5.x.
@@ -62,12 +67,11 @@ class Scorer:
         Buffers of similar length share a batch of at most ``batch_tokens`` tokens, padding included. Raises ValueError
         for a buffer of fewer than two ids, or with an id that the model has no row for.
         """
-        rows = self.model.get_input_embeddings().weight.shape[0]
         for buffer in buffers:
             if len(buffer.ids) < 2:
                 raise ValueError("a buffer of fewer than two ids has nothing to score")
-            if min(buffer.ids) < 0 or max(buffer.ids) >= rows:
-                raise ValueError(f"a buffer holds an id outside the {rows} rows of the model's embedding")
+            if min(buffer.ids) < 0 or max(buffer.ids) >= self.rows:
+                raise ValueError(f"a buffer holds an id outside the {self.rows} rows of the model's embedding")
         scores: dict[int, Scores] = {}
         for batch in self._batches(buffers):
             scores.update(zip(batch, self._batch([buffers[index] for index in batch]), strict=True))

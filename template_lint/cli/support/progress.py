@@ -13,7 +13,10 @@ Progress = Callable[[int, int, str], None]
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Progress | None]:
-    """Yield a callback ``(done, total, name)`` for the engine, or None where nobody would see the bar."""
+    """Yield a callback ``(done, total, name)`` for the engine, or None where nobody would see the bar.
+
+    ``total`` 0 stands for nobody knows: then only what is done is counted.
+    """
     if not sys.stderr.isatty():
         yield None
         return
@@ -22,7 +25,7 @@ def progress_bar() -> Iterator[Progress | None]:
 
         def callback(done: int, total: int, name: str) -> None:
             nonlocal update
-            if total < _MANY:
+            if 0 < total < _MANY:
                 return
             if update is None:
                 update = _open(stack, total)
@@ -43,11 +46,11 @@ def _open(stack: contextlib.ExitStack, total: int) -> Progress:
         TextColumn("{task.fields[name]}", markup=False),
     )
     bar = stack.enter_context(Bar(*columns, console=Console(stderr=True), transient=True))
-    task = bar.add_task("check", total=total, name="")
+    task = bar.add_task("check", total=total or None, name="")
 
     from template_lint.report.layout.escape import visible
 
     def update(done: int, total: int, name: str) -> None:
-        bar.update(task, completed=done, total=total, name=visible(name))
+        bar.update(task, completed=done, total=total or None, name=visible(name))
 
     return update

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
+from template_lint.audit.auditor import ScoreOptions
 from template_lint.audit.findings import findings, is_sound, not_asked
 from template_lint.audit.model import Strip
 from template_lint.audit.run import Audit
@@ -33,6 +34,7 @@ def document(audit: Audit) -> dict[str, Any]:
         "target": audit.request.target,
         "layout": audit.fields.name,
         "fields": dict(sorted(audit.fields.paths.items())),
+        "score": _score(audit.request.score),
         "files": files,
         "sound": is_sound(audit, found),
         "complete": not summary.bad_rows and not summary.unreadable,
@@ -75,6 +77,12 @@ def document(audit: Audit) -> dict[str, Any]:
         },
         "health": None if (health := summary.health.as_json()) is None else {**health, "worst": _worst(audit)},
     }
+
+
+def _score(score: ScoreOptions | None) -> dict[str, Any] | None:
+    if score is None:
+        return None
+    return {"model": score.model, "dtype": score.dtype, "apply_sampling": score.apply_sampling}
 
 
 def _worst(audit: Audit) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
+from template_lint.audit.auditor import ScoreOptions
 from template_lint.audit.findings import findings, is_sound, not_asked
 from template_lint.audit.model import Origin, Strip
 from template_lint.audit.run import Audit
@@ -64,6 +65,8 @@ def _answer(audit: Audit, found: list[Finding], canvas: Canvas) -> Iterator[str]
         known = "" if summary.with_trainer else " as far as it can be told without the trainer's log-probabilities"
         yield from canvas.hang("SOUND: ", f"no error in {total}{known}", style="bold green", rest="  ")
     yield from canvas.hang("", f"{visible(audit.request.target)}, layout {audit.fields.name}, {tokens}")
+    if audit.request.score is not None:
+        yield from canvas.hang("", scored_with(audit.request.score))
     for note, number in sorted(summary.assumed.items()):
         yield from canvas.hang("", f"{note} ({number:,} trajectories)")
 
@@ -160,6 +163,12 @@ def place(audit: Audit, origin: Origin) -> str:
     """Return ``file:row``, with the step where a row holds several trajectories."""
     step = f" step {origin.step}" if origin.step else ""
     return f"{visible(audit.files[origin.file])}:{origin.row}{step}"
+
+
+def scored_with(score: ScoreOptions) -> str:
+    """Whose log-probabilities are the trainer's."""
+    how = "with the temperature, top_k and top_p that rows record" if score.apply_sampling else "at temperature 1"
+    return f"the trainer's log-probabilities are those of {visible(score.model)} in {score.dtype}, {how}"
 
 
 def count_of(number: int, one: str, many: str) -> str:
