@@ -137,6 +137,7 @@ def facts_of(job: Job) -> TemplateFacts:
         conversations=job.conversations,
         tokenization=load,
         force_tools=job.force_tools,
+        frugal=True,
         compare_engines=job.compare_engines,
         snapshot=job.snapshot,
         selection_error=job.selection_error,

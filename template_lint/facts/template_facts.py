@@ -58,7 +58,8 @@ class TemplateFacts:
     ``variables`` are the special tokens handed to the template. ``tokenization`` loads the tokenizer on first use or
     raises with the reason; None where there is no tokenizer, and ``no_tokenizer`` says why. ``conversations`` are the
     user's own scenarios. With ``force_tools`` the tool rules run on templates that know no tools;
-    ``compare_engines`` says that a second engine may be asked.
+    ``frugal`` leaves tool conversations out of the prefix questions of other templates. ``compare_engines`` says that a
+    second engine may be asked.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class TemplateFacts:
         tokenization: Callable[[], Tokenization] | None = None,
         no_tokenizer: str = "no tokenizer; give --tokenizer TARGET",
         force_tools: bool = False,
+        frugal: bool = False,
         compare_engines: bool = False,
         snapshot: Snapshot | None = None,
         selection_error: str | None = None,
@@ -85,6 +87,7 @@ class TemplateFacts:
         self.conversations = list(conversations)
         self.no_tokenizer = no_tokenizer
         self.force_tools = force_tools
+        self.frugal = frugal
         self.compare_engines = compare_engines
         self.snapshot = snapshot
         self.selection_error = selection_error
@@ -295,8 +298,9 @@ class TemplateFacts:
 
     @cached_property
     def questions(self) -> list[Question]:
-        """All prefix questions; of tool conversations only where the template knows tools, or the user insists."""
-        asked = [s for s in self.scenarios if s.own or self.tool_rules_apply or not s.uses_tools]
+        """All prefix questions; with ``frugal``, of tool conversations only where the tool rules apply."""
+        everything = not self.frugal or self.tool_rules_apply
+        asked = [s for s in self.scenarios if everything or s.own or not s.uses_tools]
         return [question for scenario in asked for question in self.questions_of(scenario)]
 
     def answered(self, appended: Appended) -> list[Question]:
