@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from template_lint.errors import CannotCheckError
 from template_lint.snapshot.model import Snapshot
-from template_lint.snapshot.tokenizer_class import class_defaults
 
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
@@ -69,6 +68,14 @@ def token_text(token: Token) -> str:
     return token if isinstance(token, str) else str(token["content"])
 
 
+def _class_defaults(snapshot: Snapshot, profile_version: tuple[int, int]) -> dict[str, Any]:
+    if not (snapshot.repo or snapshot.config or snapshot.model_config or snapshot.tokenizer):
+        return {}  # a bare template file: nothing says which class, and the facts about classes need not be read
+    from template_lint.snapshot.tokenizer_class import class_defaults
+
+    return class_defaults(snapshot, profile_version)
+
+
 def _declared_4(snapshot: Snapshot, profile_version: tuple[int, int]) -> DeclaredTokens:
     settings = dict(snapshot.config)
     if "added_tokens_decoder" not in settings:
@@ -76,7 +83,7 @@ def _declared_4(snapshot: Snapshot, profile_version: tuple[int, int]) -> Declare
             if name == "additional_special_tokens" and isinstance(value, list):
                 value = _joined(settings.get(name), value)
             settings[name] = _typed(value)
-    for name, value in class_defaults(snapshot, profile_version).items():
+    for name, value in _class_defaults(snapshot, profile_version).items():
         settings.setdefault(name, value)
 
     additional = settings.get("additional_special_tokens") or []
@@ -105,7 +112,7 @@ def _declared_5(snapshot: Snapshot, profile_version: tuple[int, int]) -> Declare
                 settings[name] = _typed(value)
         if isinstance(settings.get("extra_special_tokens"), dict):
             own |= settings.pop("extra_special_tokens")
-    for name, value in class_defaults(snapshot, profile_version).items():
+    for name, value in _class_defaults(snapshot, profile_version).items():
         settings.setdefault(name, value)
 
     if "additional_special_tokens" in settings and "extra_special_tokens" not in settings:

@@ -29,8 +29,6 @@ def class_defaults(snapshot: Snapshot, profile_version: tuple[int, int]) -> dict
     """
     if snapshot.target.kind is TargetKind.GGUF:
         return {}
-    if not (snapshot.repo or snapshot.config or snapshot.model_config or snapshot.tokenizer):
-        return {}  # a bare template file: nothing says which class
     name = tokenizer_class(snapshot, profile_version)
     defaults = dict(_facts(profile_version)["defaults"].get(name, {}))
     if "pad_token" not in defaults:
