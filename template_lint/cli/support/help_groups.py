@@ -28,6 +28,10 @@ GROUPS = {
         "--list",
         "--strict",
     ),
+    "Scores of a model": (
+        *("--score", "--score-device", "--score-dtype", "--score-apply-sampling"),
+        *("--score-batch-tokens", "--score-chunk"),
+    ),
     "A sample to try it on": ("--make-sample", "--defect-rate", "--defects"),
     "Suppression": ("--inline-ignores", "--baseline", "--update-baseline", "--prune-baseline"),
     "Running": ("--config", "--isolated", "--show-settings", "--offline", "--jobs", "--cache", "--help"),
