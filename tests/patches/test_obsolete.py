@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,8 +62,12 @@ def test_fix_says_so() -> None:
 
 def test_check_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "chat_template.jinja").write_text(RIGHT, encoding="utf-8")
-    load = engine.load_snapshot
-    monkeypatch.setattr(engine, "load_snapshot", lambda *args, **kwargs: load(*args, **kwargs)._replace(repo=REPO))
+    load = engine.load_snapshots
+
+    def of_the_hub(*args: Any, **options: Any) -> Any:
+        return [snapshot._replace(repo=REPO) for snapshot in load(*args, **options)]
+
+    monkeypatch.setattr(engine, "load_snapshots", of_the_hub)
     report = engine.check([str(tmp_path)], Options(transformers="5.24", cache=False, jobs=1))
     verdict = report.targets[0].templates[0].verdict
     assert (verdict.patch, verdict.obsolete_patch) == (None, "qwen3")

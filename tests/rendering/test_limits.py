@@ -168,10 +168,12 @@ def test_depth_is_an_error_of_the_template(source: str) -> None:
     for _ in range(5000):
         deep = [deep]
     end = render(source, x=deep)
-    assert end.signal is None
+    assert end.seconds < 3
+    if end.signal is not None:  # the last bound may come first where a large process was forked
+        assert end.signal == signal.SIGVTALRM
+        return
     assert end.result.text is None
     assert end.result.error in ("RecursionError", "SyntaxError", "MemoryError", "UndefinedError", "RenderStopped")
-    assert end.seconds < 3
 
 
 def test_the_process_goes_on_after_a_stopped_render() -> None:
