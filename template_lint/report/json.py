@@ -78,7 +78,7 @@ def _target(target: TargetReport) -> dict[str, Any]:
         "pinned": target.pinned,
         "files": _sorted(target.files),
         "templates": [_template(template) for template in target.templates],
-        "findings": [_finding(finding) for finding in target.findings],
+        "findings": [finding_data(finding) for finding in target.findings],
         "error": None if target.error is None else {"kind": target.error.kind, "message": target.error.message},
     }
 
@@ -99,12 +99,13 @@ def _template(template: TemplateReport) -> dict[str, Any]:
             "appended": _sorted(verdict.appended),
         },
         "capabilities": _sorted(template.capabilities),
-        "findings": [_finding(finding) for finding in template.findings],
+        "findings": [finding_data(finding) for finding in template.findings],
         "skipped": [{"rule": skipped.rule, "reason": skipped.reason} for skipped in template.skipped],
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_data(finding: Finding) -> dict[str, Any]:
+    """Return one finding as the contract has it."""
     place = finding.place
     return {
         "rule": finding.rule,

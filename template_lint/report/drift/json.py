@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from template_lint.lock.drift.model import Drift, DriftReport, TemplateDrift
-from template_lint.model import Finding
-from template_lint.report.json import dumps
+from template_lint.report.json import dumps, finding_data
 from template_lint.report.layout.canvas import Canvas
 from template_lint.version import __version__
 
@@ -52,7 +51,7 @@ def _drift(drift: Drift) -> dict[str, Any]:
         "templates": [_template(template) for template in drift.templates],
         "unmatched_templates": list(drift.unmatched),
         "tokenizer": _plain(drift.tokenizer),
-        "findings": [_finding(finding) for finding in drift.findings],
+        "findings": [finding_data(finding) for finding in drift.findings],
         "not_compared": list(drift.unchecked),
         "anchor": _plain(drift.anchor),
         "error": _plain(drift.error),
@@ -79,30 +78,13 @@ def _template(template: TemplateDrift) -> dict[str, Any]:
             "added": template.source_added,
             "removed": template.source_removed,
         },
-        "new_findings": [_finding(finding) for finding in template.new],
-        "fixed_findings": [_finding(finding) for finding in template.fixed],
+        "new_findings": [finding_data(finding) for finding in template.new],
+        "fixed_findings": [finding_data(finding) for finding in template.fixed],
         "losses": list(template.losses),
         "gains": list(template.gains),
         "aspects": [aspect._asdict() for aspect in template.aspects],
         "training_template": _plain(template.patch),
         "fitting_training_template": template.fits,
-    }
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    place = finding.place
-    return {
-        "rule": finding.rule,
-        "name": finding.name,
-        "severity": finding.severity.value,
-        "message": finding.message,
-        "remedy": finding.remedy,
-        "file": finding.file,
-        "line": place and place.line,
-        "column": place and place.column,
-        "scenario": finding.scenario,
-        "evidence": finding.evidence,
-        "suppressed": finding.suppressed,
     }
 
 
