@@ -25,7 +25,7 @@ from scripts import fetch_inputs  # noqa: E402
 from template_lint.config import Options  # noqa: E402
 from template_lint.engine import check  # noqa: E402
 from template_lint.model import Finding, Report, Severity, TemplateReport  # noqa: E402
-from template_lint.rules.registry import template_rules  # noqa: E402
+from template_lint.rules.registry import template_entries  # noqa: E402
 
 FIGURES = ROOT / "docs" / "rules" / "corpus.json"
 TRANSFORMERS = "5.24"
@@ -84,7 +84,7 @@ def check_with_tokenizers(root: Path, jobs: int) -> list[TemplateReport]:
 
 def token_rules() -> set[str]:
     """The codes of the rules that cannot be asked without a tokenizer."""
-    return {rule.code for rule in template_rules() if "tokenizer" in rule.needs}
+    return {entry.code for entry in template_entries() if "tokenizer" in entry.needs}
 
 
 def templates_of(report: Report) -> list[TemplateReport]:

@@ -14,7 +14,9 @@ from scripts.drift_examples import drift_examples  # noqa: E402
 from scripts.output_pages import output_pages  # noqa: E402
 from scripts.patch_index import patch_index  # noqa: E402
 from scripts.readme import readme  # noqa: E402
+from scripts.rule_index import rule_index  # noqa: E402
 from scripts.rule_pages import rule_pages  # noqa: E402
+from template_lint.rules.registry import INDEX  # noqa: E402
 from template_lint.scenarios.catalogue import expand_yaml  # noqa: E402
 
 
@@ -24,6 +26,7 @@ def generated() -> dict[Path, str]:
     front = ROOT / "README.md"
     return {
         catalogue.with_suffix(".json"): expand_yaml(catalogue.read_text(encoding="utf-8")),
+        INDEX: rule_index(ROOT),
         ROOT / "templates_patched" / "index.yaml": patch_index(ROOT / "templates_patched"),
         ROOT / "template_lint" / "settings" / "schema.json": schema_text(),
         ROOT / "docs" / "configuration.md": configuration_page(ROOT),
@@ -44,6 +47,7 @@ def main() -> int:
     check = "--check" in sys.argv[1:]
     stale = []
     if not check:
+        INDEX.write_text(rule_index(ROOT), encoding="utf-8")  # all that follows reads it
         for path, content in drift_examples(ROOT).items():  # the pages of their rules quote them
             path.write_text(content, encoding="utf-8")
     wanted = generated()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from template_lint.facts import TemplateFacts
@@ -14,23 +15,29 @@ from template_lint.facts.verdict import verdict_of
 from template_lint.model import Finding, Skipped, TemplateReport, Verdict, finding_order
 from template_lint.patches.lookup import patch_by_digest, patch_by_model
 from template_lint.rendering import limits
-from template_lint.rules.base import Rule, Skip
-from template_lint.rules.registry import template_rules
+from template_lint.rules.base import Skip
+from template_lint.rules.registry import Entry, template_entries
 
 if TYPE_CHECKING:
     from template_lint.job import Job
 
+_FILES = frozenset({"tokenizer", "snapshot"})
 _UNRENDERABLE = Verdict(tito="unrenderable")
 
 
 def prepare_worker() -> None:
-    """Make a fresh worker ready: bounds armed, rules imported, everything alive now exempt from garbage collection."""
+    """Make a fresh worker ready: bounds armed, everything alive now exempt from garbage collection.
+
+    The rules are imported that need nothing but a template.
+    """
     import template_lint.job  # what a job unpickles to
     import template_lint.rendering.profiles
     import template_lint.snapshot.model  # noqa: F401
 
     limits.arm_process()
-    template_rules()
+    for entry in template_entries():
+        if not _FILES.intersection(entry.needs):
+            _ = entry.rule
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
 
@@ -64,16 +71,16 @@ def inspect_facts(job: Job, facts: TemplateFacts) -> TemplateReport:
     findings: list[Finding] = []
     skipped: list[Skipped] = []
     checked: list[str] = []
-    for rule in _selected(job):
-        reason = _unmet(rule, facts)
+    for entry in _selected(job):
+        reason = _unmet(entry.needs, facts)
         if reason is None:
             try:
-                findings.extend(rule().check(facts))
-                checked.append(rule.code)
+                findings.extend(entry.rule().check(facts))
+                checked.append(entry.code)
                 continue
             except Skip as skip:
                 reason = str(skip)
-        skipped.append(Skipped(rule=rule.code, reason=reason))
+        skipped.append(Skipped(rule=entry.code, reason=reason))
     findings.sort(key=finding_order)
     return TemplateReport(
         name=job.copy.name,
@@ -146,13 +153,13 @@ def facts_of(job: Job) -> TemplateFacts:
 
 def stopped_report(job: Job, reason: str, *, what: str = "rendering took its process down") -> TemplateReport:
     """The report for a template that took its worker down: TL508, and every other rule not checked."""
-    rules = _selected(job)
-    blow_up = next((rule for rule in template_rules() if rule.code == "TL508"), None)
+    selected = {entry.code: entry for entry in _selected(job)}
+    blow_up = selected.pop("TL508", None)
     findings = []
-    if blow_up is not None and blow_up in rules:
+    if blow_up is not None:
         message = f"{what}: {reason}"
         remedy = "Do not use this template."
-        findings.append(blow_up().finding(facts_of(job), message, remedy=remedy, evidence={"reason": reason}))
+        findings.append(blow_up.rule().finding(facts_of(job), message, remedy=remedy, evidence={"reason": reason}))
     return TemplateReport(
         name=job.copy.name,
         file=job.copy.file or None,
@@ -162,29 +169,27 @@ def stopped_report(job: Job, reason: str, *, what: str = "rendering took its pro
         prompt_fingerprint="",
         capabilities={},
         findings=findings,
-        skipped=[
-            Skipped(rule=rule.code, reason=f"rendering was stopped: {reason}") for rule in rules if rule is not blow_up
-        ],
+        skipped=[Skipped(rule=code, reason=f"rendering was stopped: {reason}") for code in selected],
         pointer=job.copy.pointer,
     )
 
 
-def _selected(job: Job) -> list[type[Rule]]:
-    return [rule for rule in template_rules() if not job.codes or rule.code in job.codes]
+def _selected(job: Job) -> list[Entry]:
+    return [entry for entry in template_entries() if not job.codes or entry.code in job.codes]
 
 
-def _unmet(rule: type[Rule], facts: TemplateFacts) -> str | None:
+def _unmet(needs: Sequence[str], facts: TemplateFacts) -> str | None:
     """Why a rule cannot be asked, or None. The first unmet need counts."""
-    if "template" in rule.needs and facts.selection_error is not None:
+    if "template" in needs and facts.selection_error is not None:
         return "there is no template (TL001)"
-    if "syntax" in rule.needs and facts.compile_error is not None:
+    if "syntax" in needs and facts.compile_error is not None:
         stopped = facts.compile_error.error == "RenderStopped"
         return "compiling had to be stopped (TL508)" if stopped else "the template does not compile (TL002)"
-    if "tools" in rule.needs and not facts.tool_rules_apply:
+    if "tools" in needs and not facts.tool_rules_apply:
         return "the template knows no tools (TL200)"
-    if "tokenizer" in rule.needs and facts.tokenization is None:
+    if "tokenizer" in needs and facts.tokenization is None:
         return facts.no_tokenizer
-    if "snapshot" in rule.needs and (facts.snapshot is None or len(facts.snapshot.copies) < 2):
+    if "snapshot" in needs and (facts.snapshot is None or len(facts.snapshot.copies) < 2):
         return "there is only one copy of the template"
     return None
 

@@ -55,7 +55,7 @@ class Target(NamedTuple):
 
 
 # The Hub's own rule for repository names: one optional owner, letters, digits, '.', '_' and '-', at most 96 characters.
-_REPO = re.compile(r"^(?P<repo>[\w][\w.-]*(?:/[\w.-]+)?)(?:@(?P<revision>[^\s@]+))?$", re.ASCII)
+_REPO = r"^(?P<repo>[\w][\w.-]*(?:/[\w.-]+)?)(?:@(?P<revision>[^\s@]+))?$"
 
 
 def parse_target(text: str | Target) -> Target:
@@ -97,7 +97,7 @@ def _may_be_hub(text: str) -> bool:
 
 
 def _hub(text: str, name: str) -> Target:
-    match = _REPO.match(name)
+    match = re.match(_REPO, name, re.ASCII)
     if match is None or len(match["repo"]) > 96 or ".." in name or "--" in match["repo"]:
         raise UsageError(f"{text!r} is not a Hub repository name. Write org/name or org/name@revision.")
     return Target(text=text, kind=TargetKind.HUB, repo=match["repo"], revision=match["revision"])

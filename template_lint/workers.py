@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import selectors
 import signal
 import struct
 import sys
@@ -126,6 +125,8 @@ def run_jobs(
     longer than WALL_SECONDS. ``fork`` False: workers are fresh interpreters everywhere.
     Leaving the iterator early ends the workers.
     """
+    import selectors
+
     queue = _Queue(payloads)
     busy: dict[_Worker, int] = {}
     selector = selectors.DefaultSelector()

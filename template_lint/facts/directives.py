@@ -14,9 +14,7 @@ from template_lint.model import Directive
 from template_lint.rendering.positions import PositionLexer, SourceMap, SourceToken, normalise_newlines
 
 # Right or not quite: what is meant for the linter and misspelled must not pass for prose.
-_MEANT_FOR_US = re.compile(
-    r"-?\s*template[-_ ]?lint\s*(?::|[\s,;-]\s*(?:ignore|disable|noqa|skip|allow)\b)", re.IGNORECASE
-)
+_MEANT_FOR_US = r"-?\s*template[-_ ]?lint\s*(?::|[\s,;-]\s*(?:ignore|disable|noqa|skip|allow)\b)"
 _OPENS = ("block_begin", "variable_begin", "raw_begin")
 _CLOSES = ("block_end", "variable_end", "raw_begin")
 
@@ -30,7 +28,7 @@ def find_directives(source: str, lexer: PositionLexer) -> list[Directive]:
     return [
         _directive(index, tokens, source_map)
         for index, token in enumerate(tokens)
-        if token.kind == "comment" and index + 1 < len(tokens) and _MEANT_FOR_US.match(token.text)
+        if token.kind == "comment" and index + 1 < len(tokens) and re.match(_MEANT_FOR_US, token.text, re.IGNORECASE)
     ]
 
 

@@ -17,11 +17,11 @@ MARK = re.compile(
 )
 """What a control token looks like. Prose and code may look like it too: who asks says where it looked."""
 
-_PIPED = re.compile(r"<[|｜].*>|<[^|]*\|>|\[\|.*\|\]|[\[\]]~?[a-z]~?[\[\]]")
-_NAMED = re.compile(r"<(start|end|begin)_[a-z_]+>")
+_PIPED = r"<[|｜].*>|<[^|]*\|>|\[\|.*\|\]|[\[\]]~?[a-z]~?[\[\]]"
+_NAMED = r"<(start|end|begin)_[a-z_]+>"
 _WORDS = {"begin": ("end", "stop"), "start": ("end", "stop"), "open": ("close",), "bos": ("eos",)}
 _BARE = re.compile(r"[<\[|｜\]>/]*(?:begin|start|open)[<\[|｜\]>/]*", re.IGNORECASE)
-_CLOSERS = re.compile(r"end|stop|close|eos|eot|eom|sep|return|/", re.IGNORECASE)
+_CLOSERS = r"end|stop|close|eos|eot|eom|sep|return|/"
 
 
 def marks_of(text: str) -> list[str]:
@@ -31,12 +31,12 @@ def marks_of(text: str) -> list[str]:
 
 def is_control(mark: str) -> bool:
     """Whether a mark is of a form that nobody writes as plain text: ``<|x|>``, ``<end_of_x>``, but not ``<x>``."""
-    return _PIPED.fullmatch(mark) is not None or _NAMED.fullmatch(mark) is not None
+    return re.fullmatch(_PIPED, mark) is not None or re.fullmatch(_NAMED, mark) is not None
 
 
 def closes(mark: str) -> bool:
     """Whether a mark is named like the end of something."""
-    return _CLOSERS.search(mark) is not None or mark == "</s>"
+    return re.search(_CLOSERS, mark, re.IGNORECASE) is not None or mark == "</s>"
 
 
 def partners(mark: str) -> Iterator[str]:

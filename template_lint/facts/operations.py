@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 MOST_SIZE = 2_000
-_WIDTH = re.compile(r"%[^a-zA-Z%]*[\d*]")
+_WIDTH = r"%[^a-zA-Z%]*[\d*]"
 
 
 def times(left: Any, right: Any) -> Any:
@@ -23,7 +23,7 @@ def times(left: Any, right: Any) -> Any:
 
 def percent(left: Any, right: Any) -> Any:
     """``left % right``; formats with a width are refused."""
-    if isinstance(left, str) and _WIDTH.search(left):
+    if isinstance(left, str) and re.search(_WIDTH, left):
         raise OverflowError
     return left % (tuple(right) if isinstance(right, list) else right)
 

@@ -6,13 +6,12 @@ Source: transformers/utils/chat_template_utils.py of 4.57.6 and 5.24.0.
 from __future__ import annotations
 
 import copy
-import datetime
 import json
 import sys
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jinja2
 import jinja2.ext
@@ -25,10 +24,24 @@ from jinja2.utils import Namespace
 from template_lint.rendering.positions import PositionLexer
 from template_lint.rendering.profiles import Profile
 
-# One instant for every render, so that a template that prints the date gives the same prompt every day.
-PINNED_NOW = datetime.datetime(2026, 1, 15, 12, 30, 0)
-# Another instant that differs in every field.
-LATER_NOW = datetime.datetime(2027, 2, 16, 7, 5, 9)
+if TYPE_CHECKING:
+    import datetime
+
+    Clock = Callable[[], datetime.datetime]
+
+
+def pinned_now() -> datetime.datetime:
+    """One instant for every render, so that a template that prints the date gives the same prompt every day."""
+    import datetime
+
+    return datetime.datetime(2026, 1, 15, 12, 30, 0)
+
+
+def later_now() -> datetime.datetime:
+    """Another instant, which differs in every field."""
+    import datetime
+
+    return datetime.datetime(2027, 2, 16, 7, 5, 9)
 
 
 class GenerationTag(jinja2.ext.Extension):
@@ -129,7 +142,7 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
     there.
     """
 
-    clock: datetime.datetime
+    clock: Clock
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -192,9 +205,7 @@ def _lexer() -> PositionLexer:
 EnvironmentT = TypeVar("EnvironmentT", bound=ChatEnvironment)
 
 
-def make_environment(
-    profile: Profile, kind: type[EnvironmentT], *, clock: datetime.datetime = PINNED_NOW
-) -> EnvironmentT:
+def make_environment(profile: Profile, kind: type[EnvironmentT], *, clock: Clock = pinned_now) -> EnvironmentT:
     """A fresh environment of class ``kind`` for one template. ``clock`` is what ``strftime_now`` prints."""
     environment = kind(trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, jinja2.ext.loopcontrols])
     environment.clock = clock
@@ -202,7 +213,7 @@ def make_environment(
     environment.optimized = False
 
     def strftime_now(format: str) -> str:
-        return environment.clock.strftime(format)
+        return environment.clock().strftime(format)
 
     environment.filters["tojson"] = _tojson
     environment.globals["raise_exception"] = _raise_exception

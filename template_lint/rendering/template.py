@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from functools import cached_property
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jinja2
 from jinja2 import nodes
 from jinja2.environment import Template
 
 from template_lint.rendering.environment import (
-    PINNED_NOW,
     ChatEnvironment,
     generation_tag,
     make_environment,
+    pinned_now,
 )
 from template_lint.rendering.limits import Limits, RenderStopped, check_output
 from template_lint.rendering.positions import SourceMap
 from template_lint.rendering.profiles import Profile
 from template_lint.rendering.trace import Site, Trace, TracingEnvironment, mark_sites
+
+if TYPE_CHECKING:
+    from template_lint.rendering.environment import Clock
 
 
 class Outcome(NamedTuple):
@@ -46,7 +48,7 @@ class Outcome(NamedTuple):
 class ChatTemplate:
     """One chat template under one profile. Rendering is pure: the same context gives the same outcome."""
 
-    def __init__(self, source: str, profile: Profile, *, clock: datetime.datetime = PINNED_NOW) -> None:
+    def __init__(self, source: str, profile: Profile, *, clock: Clock = pinned_now) -> None:
         self.source = source
         self.profile = profile
         self.limits = Limits()
@@ -91,7 +93,7 @@ class ChatTemplate:
         with self.limits.render():
             return Template.from_code(self._environment, code, self._environment.globals)
 
-    def variant(self, *, profile: Profile | None = None, clock: datetime.datetime | None = None) -> ChatTemplate:
+    def variant(self, *, profile: Profile | None = None, clock: Clock | None = None) -> ChatTemplate:
         """The same template under another profile or at another time. Shares the compiled code, and the bounds."""
         other = ChatTemplate(self.source, profile or self.profile, clock=clock or self._clock)
         other.limits = self.limits

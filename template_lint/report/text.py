@@ -11,7 +11,9 @@ from typing import TextIO
 
 from template_lint.model import Finding, Place, Report, Severity, TargetReport, TemplateReport
 from template_lint.report.layout.canvas import Canvas
+from template_lint.report.layout.divergence import divergence
 from template_lint.report.layout.escape import defused, visible, visible_cells
+from template_lint.report.layout.excerpt import excerpt
 from template_lint.report.layout.place import location, target_location, title
 from template_lint.report.layout.summary import counts, note_lines, statistics_lines, summary_line, unrendered_lines
 from template_lint.report.layout.width import head, width
@@ -163,10 +165,6 @@ def _brief(finding: Finding, canvas: Canvas) -> list[str]:
 def _finding(
     target: TargetReport, template: TemplateReport, finding: Finding, shown: set[Place], canvas: Canvas
 ) -> Iterator[str]:
-    # Imported where something is drawn: a clean run need not pay for it.
-    from template_lint.report.layout.divergence import divergence
-    from template_lint.report.layout.excerpt import excerpt
-
     label = f"{finding.severity.value} {finding.rule} "
     yield from canvas.hang(
         label, f"{finding.name}: {visible(finding.message)}", style=_STYLE[finding.severity], rest="  "

@@ -1,54 +1,75 @@
-"""Finds the rules on disk and resolves what the user selects."""
+"""The rules, by the index of what each is and needs; and what the user selects of them."""
 
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from template_lint.errors import UsageError
 from template_lint.rules.base import Rule
 
-_FOLDER = Path(__file__).parent
+INDEX = Path(__file__).with_name("index.json")
+
+
+class Entry(NamedTuple):
+    """What is known of a rule before it is imported. ``package`` is its place below ``template_lint.rules``."""
+
+    code: str
+    package: str
+    stage: str
+    needs: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Its name, as users write it."""
+        return self.package.partition(".")[2].partition("_")[2].replace("_", "-")
+
+    @property
+    def rule(self) -> type[Rule]:
+        """The rule itself; imported on first use."""
+        return rule_in(self.package)
 
 
 @lru_cache(maxsize=1)
+def entries() -> list[Entry]:
+    """Every rule of every stage, by code. Made by ``scripts/generate.py`` from the folders on disk."""
+    index = json.loads(INDEX.read_text(encoding="utf-8"))
+    return [Entry(code, entry["package"], entry["stage"], tuple(entry["needs"])) for code, entry in index.items()]
+
+
+@cache
+def rule_in(package: str) -> type[Rule]:
+    """The one rule that a package ``FAMILY.tlNNN_name`` defines."""
+    module = importlib.import_module(f"template_lint.rules.{package}")
+    classes = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Rule) and value.__module__ == module.__name__
+    ]
+    assert len(classes) == 1, f"{package} must define exactly one rule"
+    return classes[0]
+
+
 def all_rules() -> list[type[Rule]]:
-    """Every rule of every stage, by code. A rule is a package ``tlNNN_name`` in a family folder ``tlN_family``
-    (``tlaNN_name`` in ``tla_audit``) that defines one class.
-    """
-    return sorted([*_rules_below("tl[0-9]_*"), *_rules_below("tla_*")], key=lambda rule: rule.code)
+    """Every rule of every stage, by code; all imported."""
+    return [entry.rule for entry in entries()]
 
 
 @lru_cache(maxsize=1)
-def template_rules() -> list[type[Rule]]:
-    """The rules that are asked of one template at a time, by code. Imports none of the audit's."""
-    found = [rule for rule in _rules_below("tl[0-9]_*") if rule.stage == "template"]
-    return sorted(found, key=lambda rule: rule.code)
-
-
-def _rules_below(families: str) -> list[type[Rule]]:
-    """The rules of the family folders that match a pattern."""
-    found = []
-    for package in sorted(_FOLDER.glob(f"{families}/tl[0-9a][0-9][0-9]_*/__init__.py")):
-        family, name = package.parent.parent.name, package.parent.name
-        module = importlib.import_module(f"template_lint.rules.{family}.{name}")
-        classes = [
-            value
-            for value in vars(module).values()
-            if isinstance(value, type) and issubclass(value, Rule) and value.__module__ == module.__name__
-        ]
-        assert len(classes) == 1, f"{name} must define exactly one rule"
-        found.append(classes[0])
-    return found
+def template_entries() -> list[Entry]:
+    """The rules that are asked of one template at a time, by code."""
+    return [entry for entry in entries() if entry.stage == "template"]
 
 
 def find_rule(text: str) -> type[Rule]:
     """The rule with this code or name. Raises UsageError with the nearest right one."""
-    for rule in all_rules():
-        if text.lower() in (rule.code.lower(), rule.name):
-            return rule
+    for entry in entries():
+        if text.lower() in (entry.code.lower(), entry.name):
+            return entry.rule
     raise UsageError(f"unknown rule {text!r}.{nearest_rule(text)} `template-lint rules` lists them all.")
 
 
@@ -82,13 +103,8 @@ def codes_of(words: Iterable[str]) -> set[str]:
 
 @lru_cache(maxsize=1)
 def rule_names() -> dict[str, str]:
-    """Code -> name of every rule, from the names of their folders: no rule is imported."""
-    found = {}
-    for folder in _FOLDER.glob("tl[0-9a]_*/tl[0-9a][0-9][0-9]_*"):
-        code, _, name = folder.name.partition("_")
-        if (folder / "__init__.py").is_file():
-            found[code.upper()] = name.replace("_", "-")
-    return dict(sorted(found.items()))
+    """Code -> name of every rule. No rule is imported."""
+    return {entry.code: entry.name for entry in entries()}
 
 
 @lru_cache(maxsize=1)

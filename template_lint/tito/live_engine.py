@@ -12,7 +12,7 @@ from typing import Any
 from template_lint.errors import CannotCheckError
 from template_lint.facts.template_facts import TemplateFacts
 from template_lint.rendering.api import RenderError
-from template_lint.rendering.environment import PINNED_NOW
+from template_lint.rendering.environment import pinned_now
 from template_lint.rendering.limits import Limits, RenderStopped, check_output, trusted_memory
 from template_lint.rendering.profiles import Profile, installed_profile
 from template_lint.rendering.template import ChatTemplate, Outcome
@@ -213,9 +213,7 @@ class TransformersFacts(TemplateFacts):
 class _PinnedDatetime:
     """Stands for the datetime class in the eyes of ``strftime_now``."""
 
-    @staticmethod
-    def now() -> Any:
-        return PINNED_NOW
+    now = staticmethod(pinned_now)
 
 
 def load_transformers(folder: Path, source: str, stop_ids: Sequence[int]) -> TransformersEngine:

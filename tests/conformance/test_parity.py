@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerFast
 from transformers.utils import chat_template_utils
 
 from template_lint.rendering.api import make_context, outcome_of
-from template_lint.rendering.environment import PINNED_NOW
+from template_lint.rendering.environment import pinned_now
 from template_lint.rendering.profiles import parse_profile
 from template_lint.rendering.template import ChatTemplate
 from tests.conformance.conversations import CASES, SPECIAL_TOKENS, Case
@@ -27,7 +27,7 @@ PROFILE = parse_profile(transformers.__version__)
 class PinnedClock(datetime.datetime):
     @classmethod
     def now(cls, tz: Any = None) -> datetime.datetime:
-        return PINNED_NOW
+        return pinned_now()
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from jinja2 import nodes
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.origins import CONTENT, PART, ROLE
-from template_lint.rendering.environment import LATER_NOW
+from template_lint.rendering.environment import later_now
 from template_lint.rendering.profiles import resolve_profile
 
 
@@ -90,7 +90,7 @@ def test_origins(source: str, expected: set[str]) -> None:
 def test_a_variant_shares_the_code_and_has_its_own_clock_and_profile() -> None:
     facts = facts_of("{{ strftime_now('%Y') }}{{ messages[0].content }}")
     messages = [{"role": "user", "content": None}]
-    later = facts.template.variant(clock=LATER_NOW)
+    later = facts.template.variant(clock=later_now)
     older = facts.template.variant(profile=resolve_profile("4.57"))
     assert facts.render(messages).text == "2026"
     assert facts.render_variant(later, messages).text == "2027"

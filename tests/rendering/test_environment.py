@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from template_lint.rendering.environment import PINNED_NOW, ChatEnvironment, make_environment
+from template_lint.rendering.environment import ChatEnvironment, make_environment, pinned_now
 from template_lint.rendering.profiles import parse_profile
 from template_lint.rendering.template import ChatTemplate, Outcome
 
@@ -44,9 +44,9 @@ def test_tojson_of_odd_values() -> None:
 
 
 def test_the_clock_is_pinned() -> None:
-    assert datetime.datetime(2026, 1, 15, 12, 30) == PINNED_NOW
+    assert pinned_now() == datetime.datetime(2026, 1, 15, 12, 30)
     assert render("{{ strftime_now('%Y-%m-%d %H:%M:%S') }}").text == "2026-01-15 12:30:00"
-    other = ChatTemplate("{{ strftime_now('%d %b %Y') }}", P524, clock=datetime.datetime(2024, 7, 26))
+    other = ChatTemplate("{{ strftime_now('%d %b %Y') }}", P524, clock=lambda: datetime.datetime(2024, 7, 26))
     assert other.render({}).text == "26 Jul 2024"
     assert other.trace({})[0].text == "26 Jul 2024"
 

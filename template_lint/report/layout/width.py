@@ -63,17 +63,17 @@ def wrap(text: str, columns: int, *, first: str = "", rest: str = "") -> list[st
     ``first`` begins the first line and ``rest`` the others. A word that is too long for a line is broken.
     """
     lines: list[str] = []
-    line, empty = first, True
+    line, used, empty = first, width(first), True
     for word in text.split(" "):
-        if not empty and width(line) + 1 + width(word) <= columns:
-            line += " " + word
+        if not empty and used + 1 + width(word) <= columns:
+            line, used = f"{line} {word}", used + 1 + width(word)
             continue
         if not empty:
             lines.append(line)
-            line = rest
-        *full, word = chunks(word, max(columns - width(line), 1)) if word else [""]
+            line, used = rest, width(rest)
+        *full, word = chunks(word, max(columns - used, 1)) if word else [""]
         for piece in full:
             lines.append(line + piece)
-            line = rest
-        line, empty = line + word, False
+            line, used = rest, width(rest)
+        line, used, empty = line + word, used + width(word), False
     return [*lines, line]

@@ -23,7 +23,7 @@ _PLAIN_TYPES = (str, list, tuple, dict, int, float, bool)
 _JINJA_METHODS = frozenset({"cycle", "changed", "next", "reset", "current", "fromkeys"})
 _METHODS = frozenset(name for kind in _PLAIN_TYPES for name in dir(kind)) | _JINJA_METHODS
 
-_UNDEFINED = re.compile(r"'(\w+)' is undefined")
+_UNDEFINED = r"'(\w+)' is undefined"
 
 Kinds = dict[type[nodes.Node], list[Any]]
 
@@ -97,7 +97,7 @@ class UnknownName(Rule):
         """Names that are set on some ways only: a plain conversation takes another and raises."""
         for messages in ([ASK], [SYSTEM, ASK], [ASK, REPLY, ASK]):
             outcome = Conversation(messages, tools=False).render(facts)
-            match = _UNDEFINED.fullmatch(outcome.message) if outcome.error == "UndefinedError" else None
+            match = re.fullmatch(_UNDEFINED, outcome.message) if outcome.error == "UndefinedError" else None
             if match is not None and match[1] in facts.static.assigned:
                 yield self.finding(
                     facts,

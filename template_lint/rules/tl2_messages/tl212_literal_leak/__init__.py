@@ -16,16 +16,14 @@ from template_lint.rules.base import Rule
 from template_lint.rules.places import printed_at
 from template_lint.rules.wording import around, shorten
 
-_SOURCE = re.compile(
+_SOURCE = (
     r"\{%|(?<!\d)%\}|\{#-|-#\}|\braise_exception\s*\(|\b(?:endif|endfor|endmacro)\b|\badd_generation_prompt\b"
     r"|\bloop\.(?:first|last|index0?)\b|\bmessages?\s*\[|\bmessage\.(?:role|content)\b"
     r"|[=!]=\s*['\"](?:user|system|assistant|tool)['\"]"
 )
 _ESCAPE = re.compile(r"\\[ntr]")
-_JSON_STRING = re.compile(r'(?:[:\[{,(=]\s*|^)"(?:[^"\\]|\\.)*$')
-_BEGIN = re.compile(
-    r"\s+(<s>|<bos>|<BOS>|<\|begin_of_text\|>|<｜begin▁of▁sentence｜>|<\|startoftext\|>|<\|endoftext\|>|\[gMASK\])"
-)
+_JSON_STRING = r'(?:[:\[{,(=]\s*|^)"(?:[^"\\]|\\.)*$'
+_BEGIN = r"\s+(<s>|<bos>|<BOS>|<\|begin_of_text\|>|<｜begin▁of▁sentence｜>|<\|startoftext\|>|<\|endoftext\|>|\[gMASK\])"
 _LOOK_BACK = 400
 
 
@@ -61,7 +59,7 @@ class LiteralLeak(Rule):
 
     def _source(self, facts: TemplateFacts) -> Iterator[Finding]:
         for node in facts.static.of(nodes.TemplateData):
-            match = _SOURCE.search(node.data)
+            match = re.search(_SOURCE, node.data)
             if match is not None:
                 start = offset_of(node) + match.start()
                 yield self.finding(
@@ -77,7 +75,7 @@ class LiteralLeak(Rule):
         for conversation, text in prompts:
             for match in _ESCAPE.finditer(text):
                 line = text[max(0, match.start() - _LOOK_BACK) : match.start()].rpartition("\n")[2]
-                if _JSON_STRING.search(line):
+                if re.search(_JSON_STRING, line):
                     continue
                 excerpt, at = around(text, match.start())
                 yield self.finding(
@@ -96,7 +94,7 @@ class LiteralLeak(Rule):
                 continue
             bos = facts.variables.get("bos_token")
             stripped = text.lstrip()
-            if _BEGIN.match(text) or (isinstance(bos, str) and bos and stripped.startswith(bos)):
+            if re.match(_BEGIN, text) or (isinstance(bos, str) and bos and stripped.startswith(bos)):
                 blank = text[: len(text) - len(stripped)]
                 yield self.finding(
                     facts,

@@ -14,7 +14,7 @@ from template_lint.rules.base import Rule
 from template_lint.rules.wording import listed
 from template_lint.tokenization import Tokenization
 
-_BRACKETED = re.compile(r"\[.*\]")
+_BRACKETED = r"\[.*\]"
 
 
 class MarkerNotAToken(Rule):
@@ -43,7 +43,9 @@ class MarkerNotAToken(Rule):
         spelled = [mark for mark in written_marks(facts) if _is_spelled(tokenization, mark)]
         control = [mark for mark in spelled if is_control(mark)]
         in_turns = set(marks_in_turns(facts))
-        tags = [mark for mark in spelled if mark in in_turns and mark not in control and not _BRACKETED.fullmatch(mark)]
+        tags = [
+            mark for mark in spelled if mark in in_turns and mark not in control and not re.fullmatch(_BRACKETED, mark)
+        ]
         if control:
             yield self._finding(facts, control, Severity.ERROR)
         if tags:

@@ -13,7 +13,7 @@ from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import listed, shorten
 
-_CLEANED = re.compile(r" (?=[.?!,]|' |n't|'m|'s|'ve|'re)")
+_CLEANED = r" (?=[.?!,]|' |n't|'m|'s|'ve|'re)"
 _CALL = "one-call"
 
 
@@ -111,4 +111,4 @@ def _place(facts: TemplateFacts, name: str, at: int) -> Place | None:
 
 def _clean(text: str) -> str:
     """What clean_up_tokenization() of 4.57 does: spaces before punctuation and English contractions go."""
-    return _CLEANED.sub("", text.replace(" ' ", "'"))
+    return re.sub(_CLEANED, "", text.replace(" ' ", "'"))

@@ -24,8 +24,8 @@ ESCAPES = frozenset(
 _FUNCTIONS = frozenset({"lipsum", "cycler", "joiner", "range", "dict", "namespace", "raise_exception", "strftime_now"})
 _BY_NAME = frozenset({"map", "groupby", "sort", "sum", "unique", "min", "max", "join"})
 _TESTED = frozenset({"selectattr", "rejectattr"})
-_FIELD = re.compile(r"\{[^{}]*\}")
-_PRIVATE = re.compile(r"[.\[]\s*_")
+_FIELD = r"\{[^{}]*\}"
+_PRIVATE = r"[.\[]\s*_"
 
 
 class Access(NamedTuple):
@@ -140,8 +140,8 @@ class _Finder:
 
     def _format_string(self, node: nodes.Const) -> Iterator[Access]:
         """A format string whose field walks to a private name, where something formats it."""
-        for field in _FIELD.findall(node.value):
-            if _PRIVATE.search(field):
+        for field in re.findall(_FIELD, node.value):
+            if re.search(_PRIVATE, field):
                 yield self._access("formats", field, node)
 
     def _access(self, how: str, name: str, node: nodes.Node) -> Access:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -13,15 +12,13 @@ from template_lint.rules.base import Rule
 from template_lint.rules.wording import listed, plural
 
 _KINDS = {
-    "zero-width": "\u00ad\u034f\u180e\u200b-\u200d\u2060-\u2065\ufeff\ufff9-\ufffb",
-    "filler": "\u115f\u1160\u17b4\u17b5\u3164\uffa0",
-    "bidirectional": "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f",
+    "zero-width": "\u00ad \u034f \u180e \u200b-\u200d \u2060-\u2065 \ufeff \ufff9-\ufffb",
+    "filler": "\u115f \u1160 \u17b4 \u17b5 \u3164 \uffa0",
+    "bidirectional": "\u061c \u200e \u200f \u202a-\u202e \u2066-\u206f",
     "tag": "\U000e0000-\U000e007f",
     "variation-selector": "\U000e0100-\U000e01ef",
-    "private-use": "\ue000-\uf8ff\U000f0000-\U0010ffff",
+    "private-use": "\ue000-\uf8ff \U000f0000-\U0010ffff",
 }
-_ANY = re.compile(f"[{''.join(_KINDS.values())}]")
-_ONE = {kind: re.compile(f"[{characters}]") for kind, characters in _KINDS.items()}
 _JOINERS = "\u200c\u200d"
 
 
@@ -49,11 +46,11 @@ class InvisibleCharacters(Rule):
             return
         source = SourceMap(facts.source, [])
         text = source.text
+        kinds = {character: kind for character in set(text) if (kind := _kind(character)) is not None}
         found: dict[str, list[int]] = {}
-        for match in _ANY.finditer(text):
-            if not _joins(text, match.start()):
-                kind = next(kind for kind, pattern in _ONE.items() if pattern.match(match[0]))
-                found.setdefault(kind, []).append(match.start())
+        for offset, character in enumerate(text) if kinds else ():
+            if character in kinds and not _joins(text, offset):
+                found.setdefault(kinds[character], []).append(offset)
         for kind, offsets in found.items():
             names = list(dict.fromkeys(_name(text[offset]) for offset in offsets))
             yield self.finding(
@@ -63,6 +60,13 @@ class InvisibleCharacters(Rule):
                 place=source.place(offsets[0], offsets[0] + 1),
                 evidence={"kind": kind, "count": len(offsets), "characters": names[:16]},
             )
+
+
+def _kind(character: str) -> str | None:
+    for kind, spans in _KINDS.items():
+        if any(span[0] <= character <= span[-1] for span in spans.split()):
+            return kind
+    return None
 
 
 def _joins(text: str, offset: int) -> bool:

@@ -12,7 +12,7 @@ from template_lint.facts import TemplateFacts
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.facts.probes import ASK, SYSTEM, TOOL
 from template_lint.model import Finding, Place, Severity
-from template_lint.rendering.environment import LATER_NOW
+from template_lint.rendering.environment import later_now
 from template_lint.rendering.positions import offset_of, walk
 from template_lint.rules.base import Rule
 from template_lint.rules.wording import code, shorten
@@ -20,8 +20,7 @@ from template_lint.rules.wording import code, shorten
 _CLOCK = "strftime_now"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
 _DATE = rf"(?:\d{{1,2}}\.? {_MONTH} 20\d\d|{_MONTH} \d{{1,2}},? 20\d\d|20\d\d-[01]\d-[0-3]\d|20\d\d/[01]\d/[0-3]\d)"
-_HAS_DATE = re.compile(_DATE)
-_TODAY = re.compile(rf"\b(?:today|current (?:date|time|day))\b[^\n.]{{0,24}}?({_DATE})", re.IGNORECASE)
+_TODAY = rf"\b(?:today|current (?:date|time|day))\b[^\n.]{{0,24}}?({_DATE})"
 _CONVERSATIONS: tuple[tuple[list[dict[str, Any]], list[dict[str, Any]] | None], ...] = (
     ([ASK], None),
     ([SYSTEM, ASK], None),
@@ -55,7 +54,7 @@ class ClockDependent(Rule):
                 yield self._of_condition(facts, condition)
             else:
                 yield from self._two_days(facts)
-        if _HAS_DATE.search(facts.source):
+        if re.search(_DATE, facts.source):
             yield from self._fixed(facts)
 
     def _of_condition(self, facts: TemplateFacts, condition: nodes.Node) -> Finding:
@@ -71,7 +70,7 @@ class ClockDependent(Rule):
         )
 
     def _two_days(self, facts: TemplateFacts) -> Iterator[Finding]:
-        later = facts.template.variant(clock=LATER_NOW)
+        later = facts.template.variant(clock=later_now)
         for messages, tools in _CONVERSATIONS:
             one = facts.render(messages, tools=tools, generation_prompt=True).text
             other = facts.render_variant(later, messages, tools=tools, generation_prompt=True).text
@@ -90,7 +89,7 @@ class ClockDependent(Rule):
     def _fixed(self, facts: TemplateFacts) -> Iterator[Finding]:
         for messages, tools in _CONVERSATIONS:
             text = facts.render(messages, tools=tools, generation_prompt=True).text or ""
-            match = _TODAY.search(text)
+            match = re.search(_TODAY, text, re.IGNORECASE)
             if match is not None and match[1] in facts.source:
                 yield self.finding(
                     facts,
