@@ -17,8 +17,9 @@ from jinja2 import nodes
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.model import Place
 from template_lint.rendering.positions import offset_of, walk
+from template_lint.rendering.sites import Site, place_of
 from template_lint.rendering.template import ChatTemplate
-from template_lint.rendering.trace import Branch, Occurrence, Segment, Site, Trace, place_of
+from template_lint.rendering.trace import Branch, Occurrence, Segment, Trace
 
 _LOOKS_AHEAD = re.compile(r"\bloop\b|messages|\blast\b|\bindex")
 _MOST_FLIPS = 60

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from template_lint.facts.cause import Cause
 from template_lint.facts.prefix import Appended, Question
-from template_lint.rendering.trace import Trace, place_of
+from template_lint.rendering.sites import place_of
+from template_lint.rendering.trace import Trace
 
 if TYPE_CHECKING:
     from template_lint.facts.template_facts import TemplateFacts

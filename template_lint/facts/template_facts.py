@@ -21,8 +21,8 @@ from template_lint.model import Directive, Place
 from template_lint.rendering.api import make_context, outcome_of
 from template_lint.rendering.limits import RenderStopped, trusted_memory
 from template_lint.rendering.profiles import Profile
+from template_lint.rendering.sites import place_of
 from template_lint.rendering.template import ChatTemplate, Outcome
-from template_lint.rendering.trace import place_of
 from template_lint.scenarios.catalogue import catalogue_version
 from template_lint.scenarios.model import Scenario
 

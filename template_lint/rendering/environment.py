@@ -23,6 +23,7 @@ from jinja2.utils import Namespace
 
 from template_lint.rendering.positions import PositionLexer
 from template_lint.rendering.profiles import Profile
+from template_lint.rendering.sites import MarkingCodeGenerator
 
 if TYPE_CHECKING:
     import datetime
@@ -142,6 +143,7 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
     there.
     """
 
+    code_generator_class = MarkingCodeGenerator
     clock: Clock
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""One chat template: parsed once, compiled plain on first render, compiled again with tracing when asked why."""
+"""One chat template: parsed and turned into Python once, compiled plain on first render, and traced when asked why."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from template_lint.rendering.environment import (
 from template_lint.rendering.limits import Limits, RenderStopped, check_output
 from template_lint.rendering.positions import SourceMap
 from template_lint.rendering.profiles import Profile
-from template_lint.rendering.trace import Site, Trace, TracingEnvironment, mark_sites
+from template_lint.rendering.sites import Site, mark_sites, plain_code, traced_code
+from template_lint.rendering.trace import Trace, TracingEnvironment
 
 if TYPE_CHECKING:
     from template_lint.rendering.environment import Clock
@@ -83,9 +84,21 @@ class ChatTemplate:
         return "_plain" in self.__dict__
 
     @cached_property
-    def _code(self) -> CodeType:
+    def sites(self) -> list[Site]:
+        """Every traced place of the template; Branch and Segment refer to it by index."""
+        return mark_sites(self.tree, self.source_map)
+
+    @cached_property
+    def _marked(self) -> str:
         with self.limits.render():
-            return self._environment.compile(self.tree)
+            _ = self.sites
+            return self._environment.compile(self.tree, raw=True)
+
+    @cached_property
+    def _code(self) -> CodeType:
+        code = plain_code(self._marked)
+        with self.limits.render():
+            return compile(code, "<template>", "exec")
 
     @cached_property
     def _plain(self) -> Template:
@@ -98,7 +111,7 @@ class ChatTemplate:
         other = ChatTemplate(self.source, profile or self.profile, clock=clock or self._clock)
         other.limits = self.limits
         other._environment.__dict__["lexer"] = self._environment.lexer
-        other.__dict__.update(tree=self.tree, _code=self._code)
+        other.__dict__.update(tree=self.tree, sites=self.sites, _marked=self._marked, _code=self._code)
         return other
 
     def line_at(self, context: Mapping[str, Any], offset: int) -> int | None:
@@ -147,23 +160,18 @@ class ChatTemplate:
             tag.tracking = None
 
     @cached_property
-    def _traced(self) -> tuple[Template, TracingEnvironment, list[Site]]:
-        sites = mark_sites(self.tree, self.source_map)
+    def _traced(self) -> tuple[Template, TracingEnvironment]:
         environment = make_environment(self.profile, TracingEnvironment, clock=self._clock)
+        code = traced_code(self._marked)
         with self.limits.render():
-            code = environment.compile(self.tree)
-            return Template.from_code(environment, code, environment.globals), environment, sites
-
-    @property
-    def sites(self) -> list[Site]:
-        """Every traced place of the template; Branch and Segment refer to it by index."""
-        return self._traced[2]
+            compiled = compile(code, "<template>", "exec")
+            return Template.from_code(environment, compiled, environment.globals), environment
 
     def trace(self, context: Mapping[str, Any], trace: Trace | None = None) -> tuple[Outcome, Trace]:
         """Render with the record of branches and pieces; with forced or suppressed occurrences, the counterfactual."""
         trace = trace or Trace()
         try:
-            template, environment, _ = self._traced
+            template, environment = self._traced
             environment.trace = trace
             environment.concat = trace.concat  # type: ignore[method-assign]
             with self.limits.render():

@@ -1,8 +1,5 @@
 """Which template node made which piece of output, and how each branch went; and the same render with a decision
 changed.
-
-A second compilation of the same syntax tree: Jinja's own code generator, with a call around each branch test and each
-printed expression. The text is the same as that of the plain compilation (the conformance tests hold both to it).
 """
 
 from __future__ import annotations
@@ -10,26 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from jinja2 import nodes
-from jinja2.compiler import CodeGenerator, Frame
-
-from template_lint.model import Place
 from template_lint.rendering.environment import ChatEnvironment
-from template_lint.rendering.positions import SourceMap, offset_of, walk
-
-
-class Site(NamedTuple):
-    """A traced place of the template: a branch test, or an expression or text that is printed.
-
-    ``kind`` is ``if``, ``elif``, ``inline-if``, ``loop-filter`` or ``output``. ``start`` and ``end`` are 0-based
-    offsets of the condition or expression in the normalised source.
-    """
-
-    number: int
-    kind: str
-    start: int
-    end: int
-
 
 Occurrence = tuple[int, int]
 """(site index, how often that site was reached before in the same render)."""
@@ -126,68 +104,7 @@ class Trace:
         return Piece(tuple(segments))
 
 
-class TracingCodeGenerator(CodeGenerator):
-    """Jinja's code generator, with hooks at the nodes that ``mark_sites`` has marked."""
-
-    def visit(self, node: nodes.Node, *args: Any, **kwargs: Any) -> Any:
-        """Wrap a marked branch test in a call to the trace."""
-        site = node.__dict__.get("_branch_site")
-        if site is None:
-            return super().visit(node, *args, **kwargs)
-        self.write(f"environment.trace.branch({site}, ")
-        super().visit(node, *args, **kwargs)
-        self.write(")")
-        return None
-
-    def _output_child_to_const(self, node: nodes.Expr, frame: Frame, finalize: Any) -> str:
-        # Constants would be glued together into one literal; each must stay a piece of its own.
-        raise nodes.Impossible()
-
-    def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
-        self.write(f"environment.trace.emit({node.__dict__.get('_output_site', -1)}, ")
-
-    def _output_child_post(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
-        self.write(")")
-
-
 class TracingEnvironment(ChatEnvironment):
     """A chat environment whose templates report to ``trace``."""
 
-    code_generator_class = TracingCodeGenerator
     trace: Trace
-
-
-def mark_sites(tree: nodes.Template, source: SourceMap) -> list[Site]:
-    """Mark every branch test and printed expression of a syntax tree; give back the sites, indexed by their number."""
-    sites: list[Site] = []
-
-    def add(kind: str, span: tuple[int, int]) -> int:
-        sites.append(Site(len(sites), kind, *span))
-        return len(sites) - 1
-
-    for node in walk(tree):
-        if isinstance(node, nodes.If):
-            keyword = source.tokens[source.token_index(offset_of(node))].text
-            kind = "if" if keyword == "if" else "elif"
-            node.test.__dict__["_branch_site"] = add(kind, source.test_range(node))
-        elif isinstance(node, nodes.CondExpr):
-            node.test.__dict__["_branch_site"] = add("inline-if", source.expression_range(node.test))
-        elif isinstance(node, nodes.For):
-            if node.test is not None:
-                node.test.__dict__["_branch_site"] = add("loop-filter", source.expression_range(node.test))
-        elif isinstance(node, nodes.Output):
-            for child in node.nodes:
-                child.__dict__["_output_site"] = add("output", _output_range(child, source))
-    return sites
-
-
-def _output_range(child: nodes.Expr, source: SourceMap) -> tuple[int, int]:
-    if isinstance(child, nodes.TemplateData):
-        start = offset_of(child)
-        return start, start + len(child.data)
-    return source.expression_range(child)
-
-
-def place_of(site: Site, source: SourceMap) -> Place:
-    """Where a site stands in the template."""
-    return source.place(site.start, site.end)
