@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.capabilities import capabilities_of
+from template_lint.facts.fingerprint import prompt_fingerprint
 from template_lint.facts.verdict import verdict_of
 from template_lint.model import Finding, Skipped, TemplateReport, Verdict, finding_order
 from template_lint.patches.lookup import patch_by_digest, patch_by_model
@@ -66,7 +67,7 @@ def inspect_facts(job: Job, facts: TemplateFacts) -> TemplateReport:
     healthy = is_healthy(facts)
     # Before the rules: TL508 reports what was stopped in any render.
     verdict = _with_patch(verdict_of(facts), facts) if healthy else _UNRENDERABLE
-    fingerprint = facts.prompt_fingerprint if healthy else ""
+    fingerprint = prompt_fingerprint(facts) if healthy else ""
     capabilities = capabilities_of(facts) if healthy else {}
     findings: list[Finding] = []
     skipped: list[Skipped] = []

@@ -15,6 +15,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from template_lint.facts.divergences import divergences
 from template_lint.facts.prefix import Appended, Question, common_prefix_length, wants_generation_prompt
 from template_lint.model import Place
 from template_lint.rendering.masks import token_mask
@@ -41,7 +42,7 @@ def _pairs(facts: TemplateFacts) -> list[dict[str, Any]]:
     pairs = []
     for kind in (Appended.TOOL, Appended.USER, Appended.SYSTEM, Appended.ASSISTANT):
         causes: set[Any] = set()
-        for divergence in facts.divergences(kind):
+        for divergence in divergences(facts, kind):
             cause = divergence.cause
             key = (cause.place if cause is not None else None, kind)
             if key not in causes and len(causes) < _MOST_PAIRS_OF_A_KIND:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from template_lint.facts.renders import Renders
     from template_lint.facts.shapes import Shape
-    from template_lint.facts.template_facts import TemplateFacts
     from template_lint.rendering.template import Outcome
 
 CALL_NAME = "zqfunction"
@@ -49,22 +49,22 @@ class ToolProbe(NamedTuple):
     call_id: bool = False
 
 
-def tool_probe(facts: TemplateFacts, shape: Shape) -> ToolProbe:
+def tool_probe(renders: Renders, shape: Shape) -> ToolProbe:
     """Render the probe in one shape, with ``tools=`` or, where that does not render, without."""
     messages = [ASK, *shape.apply([CALL]), TOOL_RESULT]
     nameless = {key: value for key, value in TOOL_RESULT.items() if key != "name"}
     # Some templates print a call only once its result follows.
     histories = (messages[:2], [*messages[:2], nameless])
-    named = any(_names_the_call(facts, history, tools) for history in histories for tools in ([TOOL], None))
-    full = facts.render(messages, tools=[TOOL], generation_prompt=True)
+    named = any(_names_the_call(renders, history, tools) for history in histories for tools in ([TOOL], None))
+    full = renders.render(messages, tools=[TOOL], generation_prompt=True)
     if full.text is None:
-        full = facts.render(messages, generation_prompt=True)
+        full = renders.render(messages, generation_prompt=True)
     if full.text is None:
         return ToolProbe(full)
     return ToolProbe(None, named, ARGUMENT in full.text, RESULT in full.text, CALL_ID in full.text)
 
 
-def _names_the_call(facts: TemplateFacts, answered: list[Any], tools: list[Any] | None) -> bool:
+def _names_the_call(renders: Renders, answered: list[Any], tools: list[Any] | None) -> bool:
     """Whether the call adds its name: a schema, or later a result, may name the function too."""
-    with_call, without = facts.render(answered, tools=tools).text, facts.render([ASK], tools=tools).text
+    with_call, without = renders.render(answered, tools=tools).text, renders.render([ASK], tools=tools).text
     return with_call is not None and with_call.count(CALL_NAME) > (without or "").count(CALL_NAME)

@@ -1,29 +1,23 @@
-"""TemplateFacts: one template, its scenarios, every render it took to judge it. Each fact is computed on first use."""
+"""TemplateFacts: what is known of one template beside its renders. Each fact is computed on first use."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from template_lint.facts.catalogue import normalised_messages, shaped_catalogue
-from template_lint.facts.cause import Cause, CauseMemory, find_cause
+from template_lint.facts.catalogue import shaped_catalogue
+from template_lint.facts.cause import CauseMemory
 from template_lint.facts.constants import Constants
 from template_lint.facts.directives import find_directives
 from template_lint.facts.origins import OriginFinder
 from template_lint.facts.prefix import Appended, Question, appended_kind, common_prefix_length, wants_generation_prompt
-from template_lint.facts.probes import ToolProbe, tool_probe
-from template_lint.facts.shapes import SHAPES, Shape
+from template_lint.facts.renders import Renders
 from template_lint.facts.static import StaticFacts, analyse
-from template_lint.model import Directive, Place
-from template_lint.rendering.api import make_context, outcome_of
+from template_lint.model import Directive
 from template_lint.rendering.limits import RenderStopped, trusted_memory
 from template_lint.rendering.profiles import Profile
-from template_lint.rendering.sites import place_of
-from template_lint.rendering.template import ChatTemplate, Outcome
-from template_lint.scenarios.catalogue import catalogue_version
+from template_lint.rendering.template import Outcome
 from template_lint.scenarios.model import Scenario
 
 if TYPE_CHECKING:
@@ -32,27 +26,9 @@ if TYPE_CHECKING:
 
 _MOST_SWITCH_SETTINGS = 6
 _EFFECT_PROBES = ("call-with-reasoning", "chat-reasoning", "after-user-turn")
-_SIGNATURE = 24
 
 
-class Divergence(NamedTuple):
-    """A prefix question that fails: ``token_index`` is None where the texts already part (or no tokenizer is there)."""
-
-    question: Question
-    offset: int
-    cause: Cause | None
-
-
-class TokenDivergence(NamedTuple):
-    """A prefix that holds in text and fails in ids: the first differing index and both ids (None past the end)."""
-
-    question: Question
-    token_index: int
-    earlier_id: int | None
-    later_id: int | None
-
-
-class TemplateFacts:
+class TemplateFacts(Renders):
     """Everything the rules may ask about one template.
 
     ``variables`` are the special tokens handed to the template. ``tokenization`` loads the tokenizer on first use or
@@ -79,11 +55,9 @@ class TemplateFacts:
         snapshot: Snapshot | None = None,
         selection_error: str | None = None,
     ) -> None:
-        self.source = source
-        self.profile = profile
+        super().__init__(source, profile, variables)
         self.name = name
         self.file = file
-        self.variables = dict(variables or {})
         self.conversations = list(conversations)
         self.no_tokenizer = no_tokenizer
         self.force_tools = force_tools
@@ -91,13 +65,9 @@ class TemplateFacts:
         self.compare_engines = compare_engines
         self.snapshot = snapshot
         self.selection_error = selection_error
-        self.template = ChatTemplate(source, profile)
-        self.stopped: list[tuple[str, Outcome]] = []
+        self.causes = CauseMemory()
         self._load_tokenization = tokenization
-        self._rendered: dict[Any, Outcome] = {}
-        self._contexts: dict[Any, dict[str, Any]] = {}
         self._ids: dict[str, list[int]] = {}
-        self._causes = CauseMemory()
         self._histories: dict[tuple[str, str], str] = {}
 
     # Static facts.
@@ -137,123 +107,7 @@ class TemplateFacts:
         """Whether tool rules are asked: the template knows tools, or the user insists."""
         return self.static.reads_tools or self.force_tools
 
-    # Rendering.
-
-    def context(
-        self, messages: Sequence[Any], tools: Sequence[Any] | None, kwargs: Mapping[str, Any], generation_prompt: bool
-    ) -> dict[str, Any]:
-        """The variables of any conversation."""
-        return make_context(
-            messages,
-            self.profile,
-            tools=tools,
-            documents=kwargs.get("documents"),
-            add_generation_prompt=generation_prompt,
-            variables={**self.variables, **kwargs},
-        )
-
-    def scenario_context(self, scenario: Scenario, count: int, generation_prompt: bool) -> dict[str, Any]:
-        """The context of a scenario's first messages.
-
-        Messages are normalised once: a prefix does not depend on what follows, and no template can change its data.
-        """
-        # Conversations of the user may have any name.
-        key = id(scenario.messages) if scenario.own else None, scenario.name
-        if key not in self._contexts:
-            self._contexts[key] = self._whole_context(scenario)
-        whole = self._contexts[key]
-        return {**whole, "messages": whole["messages"][:count], "add_generation_prompt": generation_prompt}
-
-    def _whole_context(self, scenario: Scenario) -> dict[str, Any]:
-        return make_context(
-            normalised_messages(scenario, self.shape, self.profile),
-            self.profile,
-            tools=scenario.tools,
-            documents=scenario.kwargs.get("documents"),
-            variables={**self.variables, **scenario.kwargs},
-            normalised=True,
-        )
-
-    def render(
-        self,
-        messages: Sequence[Any],
-        *,
-        tools: Sequence[Any] | None = None,
-        generation_prompt: bool = False,
-        kwargs: Mapping[str, Any] | None = None,
-        continue_final: bool = False,
-    ) -> Outcome:
-        """Render any conversation; memoised by content."""
-        key = repr((messages, tools, generation_prompt, kwargs or {}, continue_final))
-        outcome = self._rendered.get(key)
-        if outcome is None:
-            outcome = outcome_of(
-                self.template,
-                messages,
-                tools=tools,
-                add_generation_prompt=generation_prompt,
-                continue_final_message=continue_final,
-                variables={**self.variables, **(kwargs or {})},
-            )
-            self._remember(key, outcome, "a probe conversation")
-        return outcome
-
-    def render_variant(
-        self,
-        variant: ChatTemplate,
-        messages: Sequence[Any],
-        *,
-        tools: Sequence[Any] | None = None,
-        generation_prompt: bool = False,
-        variables: Mapping[str, Any] | None = None,
-    ) -> Outcome:
-        """Render by a variant of the template; ``variables`` are its special tokens, where they are others."""
-        outcome = outcome_of(
-            variant,
-            messages,
-            tools=tools,
-            add_generation_prompt=generation_prompt,
-            variables=self.variables if variables is None else variables,
-        )
-        if outcome.error == "RenderStopped":
-            self.stopped.append(("a probe conversation", outcome))
-        return outcome
-
-    def render_scenario(self, scenario: Scenario, count: int, generation_prompt: bool) -> Outcome:
-        """Render the first ``count`` messages of a scenario; memoised by identity of what is rendered."""
-        key = (
-            tuple(map(id, scenario.messages[:count])),
-            id(scenario.tools),
-            tuple(sorted((name, repr(value)) for name, value in scenario.kwargs.items())) if scenario.kwargs else (),
-            generation_prompt,
-        )
-        outcome = self._rendered.get(key)
-        if outcome is None:
-            outcome = self._render_scenario(scenario, count, generation_prompt)
-            self._remember(key, outcome, scenario.name)
-        return outcome
-
-    def _render_scenario(self, scenario: Scenario, count: int, generation_prompt: bool) -> Outcome:
-        try:
-            context = self.scenario_context(scenario, count, generation_prompt)
-        except Exception as error:  # what apply_chat_template raises for the user's own messages
-            return Outcome(None, type(error).__name__, str(error))
-        return self.template.render(context)
-
-    def _remember(self, key: Any, outcome: Outcome, name: str) -> None:
-        self._rendered[key] = outcome
-        if outcome.error == "RenderStopped":
-            self.stopped.append((name, outcome))
-
-    # Scenarios in a shape that the template accepts.
-
-    @cached_property
-    def shape(self) -> Shape:
-        """The first legal shape in which a tool call is in the prompt, else one that renders, else the default."""
-        probes = self.tool_probes
-        showing = [shape for shape, probe in probes.items() if probe.failed is None and probe.arguments]
-        rendering = [shape for shape, probe in probes.items() if probe.failed is None]
-        return [*showing, *rendering, SHAPES[0]][0]
+    # Scenarios and the prefix questions that they ask.
 
     @cached_property
     def _base_scenarios(self) -> list[Scenario]:
@@ -322,86 +176,6 @@ class TemplateFacts:
             history = self._histories[prompt, closed] = prompt[: common_prefix_length(prompt, closed)]
         return history
 
-    # Divergences and their causes.
-
-    def divergences(self, appended: Appended, counts: Callable[[Question], bool] | None = None) -> list[Divergence]:
-        """The questions of one kind that fail in text (and that ``counts`` does not excuse), each with its cause.
-
-        Divergences with the same text on both sides of the same place are one divergence seen again: the cause is
-        searched for the first.
-        """
-        found: list[Divergence] = []
-        causes: dict[tuple[str, str, str], Cause | None] = {}
-        for question in self.answered(appended):
-            if not question.holds and (counts is None or counts(question)):
-                earlier, later = question.earlier_outcome.text or "", question.later_outcome.text or ""
-                at = common_prefix_length(earlier, later)
-                before = earlier[max(0, at - _SIGNATURE) : at]
-                signature = (before, earlier[at : at + _SIGNATURE], later[at : at + _SIGNATURE])
-                if signature not in causes:
-                    causes[signature] = self._cause(question, earlier, later)
-                found.append(Divergence(question, at, causes[signature]))
-        return found
-
-    def _cause(self, question: Question, earlier: str, later: str) -> Cause | None:
-        scenario = question.scenario
-        contexts = [
-            self.scenario_context(scenario, count, wants_generation_prompt(scenario, count))
-            for count in (question.earlier, question.later)
-        ]
-        return find_cause(
-            self.template,
-            (contexts[0], contexts[1]),
-            (earlier, later),
-            keep=tuple(_strings_of(scenario.messages[: question.earlier])),
-            memory=self._causes,
-        )
-
-    def printed_at(self, scenario: Scenario, count: int, generation_prompt: bool, offset: int) -> Place | None:
-        """Where the template prints the character at ``offset`` of this render, or None past its end."""
-        return self._printing_place(self.scenario_context(scenario, count, generation_prompt), offset)
-
-    def place_in(
-        self, messages: Sequence[Any], offset: int, *, generation_prompt: bool = False, tools: Any = None
-    ) -> Place | None:
-        """Where the template prints the character at ``offset`` of any conversation."""
-        return self._printing_place(self.context(messages, tools, {}, generation_prompt), offset)
-
-    def line_printing(
-        self,
-        messages: Sequence[Any],
-        offset: int,
-        *,
-        tools: Sequence[Any] | None = None,
-        generation_prompt: bool = False,
-        variant: ChatTemplate | None = None,
-    ) -> int | None:
-        """The template line that prints the character at ``offset`` of any conversation that renders."""
-        template = variant or self.template
-        context = make_context(
-            messages, template.profile, tools=tools, add_generation_prompt=generation_prompt, variables=self.variables
-        )
-        return template.line_at(context, offset)
-
-    def _printing_place(self, context: Mapping[str, Any], offset: int) -> Place | None:
-        _, trace = self.template.trace(context)
-        position = 0
-        for segment in trace.segments:
-            position += len(segment.text)
-            if position > offset and segment.occurrence[0] >= 0:
-                return place_of(self.template.sites[segment.occurrence[0]], self.template.source_map)
-        return None
-
-    @cached_property
-    def tool_probes(self) -> dict[Shape, ToolProbe]:
-        """What of a probe tool call reaches the prompt, for every legal shape."""
-        return {shape: tool_probe(self, shape) for shape in SHAPES}
-
-    @property
-    def tool_probe(self) -> ToolProbe:
-        """The probe in the accepted shape."""
-        return self.tool_probes[self.shape]
-
     # Token ids.
 
     @cached_property
@@ -430,67 +204,3 @@ class TemplateFacts:
         """The text that one id decodes to; None for None (past the end)."""
         assert self.tokenization is not None
         return None if token_id is None else self.tokenization.decode([token_id])
-
-    def token_divergence(self, question: Question) -> TokenDivergence | None:
-        """Where the ids of the earlier render stop being a prefix of those of the later one, or None."""
-        assert question.earlier_outcome.text is not None and question.later_outcome.text is not None
-        earlier, later = self.ids(question.earlier_outcome.text), self.ids(question.later_outcome.text)
-        if later[: len(earlier)] == earlier:
-            return None
-        index = next(
-            (i for i, (a, b) in enumerate(zip(earlier, later, strict=False)) if a != b), min(len(earlier), len(later))
-        )
-        return TokenDivergence(question, index, _at(earlier, index), _at(later, index))
-
-    # Fingerprint.
-
-    @cached_property
-    def final_prompts(self) -> dict[str, list[Outcome]]:
-        """Scenario -> its prompts as a rollout meets them: the whole conversation, and that of its first cut.
-
-        The user's own conversations are left out: these prompts stand for the template.
-        """
-        prompts = {}
-        for scenario in self.scenarios:
-            if not scenario.own:
-                count = len(scenario.messages)
-                outcomes = [self.render_scenario(scenario, count, wants_generation_prompt(scenario, count))]
-                outcomes += [self.render_scenario(scenario, cut, True) for cut in scenario.cuts[:1]]
-                prompts[scenario.name] = outcomes
-        return prompts
-
-    @cached_property
-    def prompt_fingerprint(self) -> str:
-        """sha256 over the canonical JSON of scenario -> rendered text or exception class, with the catalogue's
-        version.
-        """
-        prompts = {
-            name: [outcome.text if outcome.ok else {"error": outcome.error} for outcome in outcomes]
-            for name, outcomes in self.final_prompts.items()
-        }
-        payload = {"catalogue": catalogue_version(), "prompts": prompts}
-        text = json.dumps(payload, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def _at(ids: list[int], index: int) -> int | None:
-    return ids[index] if index < len(ids) else None
-
-
-def _strings_of(messages: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Texts of a conversation that a render should not lose: contents, call names, argument values."""
-    found: list[str] = []
-    stack: list[Any] = [
-        [message.get("content"), [call.get("function") for call in message.get("tool_calls") or ()]]
-        for message in messages
-    ]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, str):
-            if value:
-                found.append(value)
-        elif isinstance(value, Mapping):
-            stack.extend(value.values())
-        elif isinstance(value, list | tuple):
-            stack.extend(value)
-    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from template_lint.facts.divergences import token_divergence
 from template_lint.facts.prefix import Appended, Question
 from template_lint.model import Verdict
 from template_lint.scenarios.model import Scenario
@@ -54,7 +55,7 @@ def _breaks(facts: TemplateFacts, questions: Iterable[Question], kinds: tuple[Ap
         if question.appended in kinds and question.answered:
             if not question.holds:
                 return True
-            if facts.tokenization is not None and facts.token_divergence(question) is not None:
+            if facts.tokenization is not None and token_divergence(facts, question) is not None:
                 return True
     return False
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import TYPE_CHECKING, Any
 
+from template_lint.facts.fingerprint import digest, prompt_fingerprint, prompt_texts
 from template_lint.lock.model import Prompts, ScenarioPrint
 from template_lint.scenarios.catalogue import catalogue_version
 
@@ -17,10 +16,7 @@ _SHORT = 12
 
 def prompts_of(facts: TemplateFacts) -> Prompts:
     """The fingerprints of a template that compiles. Where its tokenizer does not load, ``no_tokenizer`` says why."""
-    texts: dict[str, Any] = {
-        name: [outcome.text if outcome.ok else {"error": outcome.error} for outcome in outcomes]
-        for name, outcomes in facts.final_prompts.items()
-    }
+    texts = prompt_texts(facts)
     ids: dict[str, Any] | None = None
     if facts.tokenization is not None:
         ids = {
@@ -28,16 +24,11 @@ def prompts_of(facts: TemplateFacts) -> Prompts:
             for name, outcomes in texts.items()
         }
     return Prompts(
-        fingerprint=facts.prompt_fingerprint,
-        ids=None if ids is None else _digest({"catalogue": catalogue_version(), "ids": ids}),
+        fingerprint=prompt_fingerprint(facts),
+        ids=None if ids is None else digest({"catalogue": catalogue_version(), "ids": ids}),
         scenarios={
-            name: ScenarioPrint(_digest(outcomes)[:_SHORT], None if ids is None else _digest(ids[name])[:_SHORT])
+            name: ScenarioPrint(digest(outcomes)[:_SHORT], None if ids is None else digest(ids[name])[:_SHORT])
             for name, outcomes in texts.items()
         },
         no_tokenizer=facts.no_tokenizer if ids is None else None,
     )
-
-
-def _digest(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()

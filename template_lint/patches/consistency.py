@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from template_lint.facts.delta import delta_differences
+from template_lint.facts.divergences import token_divergence
 from template_lint.facts.mode import holds_in_its_mode
 from template_lint.facts.prefix import Appended, Question, common_prefix_length
 from template_lint.patches.pair import Counterexample, NotApplicable, Pair, excerpt
@@ -71,7 +72,7 @@ def prefix_ids(pair: Pair) -> Iterator[Counterexample | None]:
     for question in pair.questions():
         if question.appended.value in pair.stable_roles and question.answered and question.holds:
             yield None
-            divergence = facts.token_divergence(question)
+            divergence = token_divergence(facts, question)
             if divergence is not None:
                 earlier, later = (facts.token_text(i) or "" for i in (divergence.earlier_id, divergence.later_id))
                 index, name = divergence.token_index, question.scenario.name

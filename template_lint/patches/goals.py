@@ -8,6 +8,7 @@ from typing import NamedTuple
 from template_lint.facts import TemplateFacts
 from template_lint.facts.cause import Cause
 from template_lint.facts.delta import delta_cause, delta_differences
+from template_lint.facts.divergences import divergences
 from template_lint.facts.prefix import Appended
 from template_lint.patches.pair import NotApplicable, Pair
 from template_lint.patches.proof import LAWS
@@ -46,7 +47,7 @@ class Goal(NamedTuple):
 
 def _for_prefix(facts: TemplateFacts) -> Iterator[Candidate]:
     seen: set[tuple[str, int]] = set()
-    for divergence in facts.divergences(Appended.TOOL):
+    for divergence in divergences(facts, Appended.TOOL):
         cause = divergence.cause
         if cause is not None and cause.proven and cause.key not in seen:
             seen.add(cause.key)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from template_lint.facts.cause import Cause
+from template_lint.facts.divergences import Divergence, divergences, token_divergence
 from template_lint.facts.prefix import Appended, Question, common_suffix_length
-from template_lint.facts.template_facts import Divergence, TemplateFacts
+from template_lint.facts.template_facts import TemplateFacts
 from template_lint.model import Finding
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import around, code, setting, shorten, word_start
@@ -28,7 +29,7 @@ def prefix_findings(
     Skip where no question of this kind could be asked.
     """
     asked = require_answers(facts, appended)
-    for group in by_cause(facts.divergences(appended, counts)):
+    for group in by_cause(divergences(facts, appended, counts)):
         first = group[0]
         names = list(dict.fromkeys(divergence.question.scenario.name for divergence in group))
         evidence = text_evidence(facts, first, names)
@@ -59,10 +60,10 @@ def require_answers(facts: TemplateFacts, appended: Appended) -> list[Question]:
     raise Skip(f"no scenario appends a {appended.value} message")
 
 
-def by_cause(divergences: list[Divergence]) -> list[list[Divergence]]:
+def by_cause(found: list[Divergence]) -> list[list[Divergence]]:
     """Group divergences by cause, in order of first appearance; unproven ones together."""
     groups: dict[Any, list[Divergence]] = {}
-    for divergence in divergences:
+    for divergence in found:
         cause = divergence.cause
         groups.setdefault(cause.key if cause and cause.proven else None, []).append(divergence)
     return list(groups.values())
@@ -88,7 +89,7 @@ def text_evidence(facts: TemplateFacts, divergence: Divergence, scenarios: list[
 
 def token_evidence(facts: TemplateFacts, question: Question) -> dict[str, Any]:
     """Where the ids of both renders part: index, ids and texts; only the index, None, where there is no tokenizer."""
-    divergence = facts.token_divergence(question) if facts.tokenization is not None else None
+    divergence = token_divergence(facts, question) if facts.tokenization is not None else None
     if divergence is None:
         return {"token_index": None}
     return {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from template_lint.facts.divergences import TokenDivergence, token_divergence
 from template_lint.facts.prefix import Question
-from template_lint.facts.template_facts import TemplateFacts, TokenDivergence
+from template_lint.facts.template_facts import TemplateFacts
 from template_lint.model import Finding
 from template_lint.rules.base import Rule
 from template_lint.rules.divergence import token_evidence
@@ -18,7 +19,7 @@ def token_findings(
     """One finding per pair of ids that part, for questions that hold in text and fail in ids."""
     groups: dict[tuple[int | None, int | None], list[TokenDivergence]] = {}
     for question in questions:
-        divergence = facts.token_divergence(question)
+        divergence = token_divergence(facts, question)
         if divergence is not None:
             groups.setdefault((divergence.earlier_id, divergence.later_id), []).append(divergence)
     for group in groups.values():

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from template_lint.errors import CannotCheckError, TemplateSelectionError, UsageError
 from template_lint.facts import TemplateFacts
+from template_lint.facts.divergences import token_divergence
 from template_lint.facts.prefix import Appended
 from template_lint.facts.verdict import verdict_of
 from template_lint.model import Verdict
@@ -228,7 +229,7 @@ def _with_prefix_questions(facts: TemplateFacts, verdict: Verdict, check: Check)
         return check
     appended = Appended(kind)
     asked = facts.answered(appended)
-    bad = [question for question in asked if not question.holds or facts.token_divergence(question) is not None]
+    bad = [question for question in asked if not question.holds or token_divergence(facts, question) is not None]
     where = f", in {bad[0].scenario.name} ({len(bad)} of {len(asked)} fail)" if bad else ": a reply rewrites history"
     needed = Appended.TOOL if facts.static.reads_tools else Appended.USER
     rule = "TL102" if bad and bad[0].holds else PREFIX_RULES[appended]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from template_lint.facts import TemplateFacts
+from template_lint.facts.fingerprint import final_prompts
 from template_lint.lock.building import build
 from template_lint.lock.pins import Pins
 from template_lint.lock.vendoring import store
@@ -58,7 +59,7 @@ def test_a_stored_model_is_what_transformers_reads(hub: HubServer, tmp_path: Pat
     texts = list(TEXTS)
     for template in snapshot.templates:
         facts = TemplateFacts(template.source, profile, variables=special_tokens(snapshot, profile.version))
-        for outcomes in facts.final_prompts.values():
+        for outcomes in final_prompts(facts).values():
             texts += [outcome.text for outcome in outcomes if outcome.text is not None]
     for text in texts:
         assert ours.encode(text) == theirs(text, add_special_tokens=False)["input_ids"], text

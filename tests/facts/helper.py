@@ -6,6 +6,7 @@ from typing import Any
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.cause import Cause
+from template_lint.facts.divergences import divergences
 from template_lint.facts.prefix import Appended
 from template_lint.rendering.profiles import parse_profile
 
@@ -27,7 +28,7 @@ def facts(source: str, **arguments: Any) -> TemplateFacts:
 def causes(source: str, appended: Appended = Appended.TOOL, **arguments: Any) -> dict[str, Cause | None]:
     """Scenario name -> cause of its (first) divergence."""
     found: dict[str, Cause | None] = {}
-    for divergence in facts(source, **arguments).divergences(appended):
+    for divergence in divergences(facts(source, **arguments), appended):
         found.setdefault(divergence.question.scenario.name, divergence.cause)
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from template_lint.facts.cause import find_cause, lookaheads
+from template_lint.facts.divergences import divergences
 from template_lint.facts.prefix import Appended
 from template_lint.rendering.template import ChatTemplate
 from tests.facts.helper import CALLS, END, PROFILE, PROMPT, STABLE, TOOLS, TURN, causes, facts, summary
@@ -233,6 +234,6 @@ def test_lookaheads(source: str, expected: list[str]) -> None:
 
 def test_causes_are_found_once_for_equal_divergences(monkeypatch: pytest.MonkeyPatch) -> None:
     searched = facts(TURN + "{% if loop.last %}</s>{% endif %}" + END)
-    divergences = searched.divergences(Appended.TOOL)
-    assert len(divergences) > 15
-    assert len({id(divergence.cause) for divergence in divergences}) < len(divergences)
+    found = divergences(searched, Appended.TOOL)
+    assert len(found) > 15
+    assert len({id(divergence.cause) for divergence in found}) < len(found)

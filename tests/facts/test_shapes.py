@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from template_lint.facts.divergences import divergences
 from template_lint.facts.prefix import Appended
 from template_lint.facts.shapes import SHAPES, Shape
 from tests.facts.helper import END, STABLE, TURN, facts
@@ -84,7 +85,7 @@ def test_a_template_that_refuses_mappings_is_still_asked() -> None:
     broken = STRING_ONLY.replace("<|end|>{% endfor %}", "{% if loop.last %}L{% endif %}<|end|>{% endfor %}")
     found = facts(broken)
     assert len(found.answered(Appended.TOOL)) == 24
-    assert {divergence.cause.source for divergence in found.divergences(Appended.TOOL) if divergence.cause} == {
+    assert {divergence.cause.source for divergence in divergences(found, Appended.TOOL) if divergence.cause} == {
         "loop.last"
     }
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from template_lint.facts.fingerprint import prompt_fingerprint
 from template_lint.facts.verdict import verdict_of
 from template_lint.scenarios.model import Scenario
 from tests.facts.helper import END, STABLE, TOOLS, TURN, facts
@@ -58,30 +59,30 @@ CHAT = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
 
 
 def test_the_fingerprint_is_of_the_prompts() -> None:
-    one = facts(STABLE).prompt_fingerprint
+    one = prompt_fingerprint(facts(STABLE))
     assert len(one) == 64
-    assert facts(STABLE).prompt_fingerprint == one
-    assert facts("{# a comment #}" + STABLE.replace("{% if tools %}", "{%- if tools -%}")).prompt_fingerprint == one
-    assert facts(STABLE.replace("<|end|>", "<|eot|>")).prompt_fingerprint != one
-    assert facts(STABLE + "{{ eos_token }}").prompt_fingerprint != one
-    assert facts(STABLE, variables={}).prompt_fingerprint == one  # the template reads none of them
+    assert prompt_fingerprint(facts(STABLE)) == one
+    assert prompt_fingerprint(facts("{# a comment #}" + STABLE.replace("{% if tools %}", "{%- if tools -%}"))) == one
+    assert prompt_fingerprint(facts(STABLE.replace("<|end|>", "<|eot|>"))) != one
+    assert prompt_fingerprint(facts(STABLE + "{{ eos_token }}")) != one
+    assert prompt_fingerprint(facts(STABLE, variables={})) == one  # the template reads none of them
 
 
 def test_the_fingerprint_sees_special_tokens_refusals_and_switches() -> None:
     source = STABLE + "{{ eos_token }}"
-    assert facts(source).prompt_fingerprint != facts(source, variables={"eos_token": "<eos>"}).prompt_fingerprint
+    assert prompt_fingerprint(facts(source)) != prompt_fingerprint(facts(source, variables={"eos_token": "<eos>"}))
     refusing = STABLE.replace("{{ m.content }}", "{{ raise_exception('a') if m.role == 'system' }}{{ m.content }}")
     other_words = refusing.replace("'a'", "'b'")
-    assert facts(refusing).prompt_fingerprint != facts(STABLE).prompt_fingerprint
-    assert facts(refusing).prompt_fingerprint == facts(other_words).prompt_fingerprint  # the class, not the words
+    assert prompt_fingerprint(facts(refusing)) != prompt_fingerprint(facts(STABLE))
+    assert prompt_fingerprint(facts(refusing)) == prompt_fingerprint(facts(other_words))  # the class, not the words
     switched = STABLE + "{% if enable_thinking is false and add_generation_prompt %}<t>{% endif %}"
-    assert facts(switched).prompt_fingerprint != facts(STABLE).prompt_fingerprint
+    assert prompt_fingerprint(facts(switched)) != prompt_fingerprint(facts(STABLE))
 
 
 def test_the_fingerprint_is_the_same_on_every_day_and_for_every_users_conversations() -> None:
     source = STABLE + "{{ strftime_now('%Y-%m-%d') }}"
     own = Scenario("mine", "", [{"role": "user", "content": "x"}], None, {}, [1], own=True)
-    assert facts(source).prompt_fingerprint == facts(source, conversations=[own]).prompt_fingerprint
+    assert prompt_fingerprint(facts(source)) == prompt_fingerprint(facts(source, conversations=[own]))
 
 
 def test_a_conversation_of_the_user_may_have_the_name_of_one_of_ours() -> None:

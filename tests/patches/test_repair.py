@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from template_lint.facts.divergences import divergences
 from template_lint.facts.prefix import Appended
 from template_lint.patches.edits import Edit, add_edits, apply_edits
 from template_lint.patches.proof import prove, sibling
@@ -103,7 +104,7 @@ def test_the_turn_before_what_answers_it() -> None:
     results = "{% for r in messages[loop.index:] if r.role == 'tool' %}<|tool|>{{ r.content }}{% endfor %}"
     source = TOOLS + "{% for m in messages if m.role != 'tool' %}<|{{ m.role }}|>" + CALLS + results + "{{ m.content }}"
     template = facts(source + "{% endfor %}" + PROMPT)
-    causes = [d.cause for d in template.divergences(Appended.TOOL) if d.cause is not None]
+    causes = [d.cause for d in divergences(template, Appended.TOOL) if d.cause is not None]
     texts = [apply_edits(template.source, c.edits) for cause in causes for c in from_order(template, cause)]
     assert any("{{ m.content }}" + results in text for text in texts)
 

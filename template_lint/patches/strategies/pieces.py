@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.cause import Cause
+from template_lint.facts.divergences import Divergence
 from template_lint.facts.prefix import wants_generation_prompt
-from template_lint.facts.template_facts import Divergence
 from template_lint.patches.edits import Edit
 from template_lint.patches.outline import Body, outline, path_to
 from template_lint.patches.strategies import Candidate, shorten

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
+from template_lint.facts.divergences import Divergence
 from template_lint.facts.mode import holds_in_its_mode
 from template_lint.facts.prefix import Appended, Question, common_prefix_length
-from template_lint.facts.template_facts import Divergence
 from template_lint.model import Finding, Severity
 from template_lint.rendering.messages import REASONING_FIELDS
 from template_lint.rules.base import Rule

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
+from template_lint.facts.divergences import token_divergence
 from template_lint.facts.marks import is_control, marks_of
 from template_lint.facts.prefix import Appended
 from template_lint.model import Finding, Severity
@@ -45,7 +46,7 @@ class BoundaryMerge(Rule):
                 continue
             ids, offsets = facts.tokenization.encode_with_offsets(later)
             straddling = [i for i, (a, b) in zip(ids, offsets, strict=True) if a < border < b]
-            if straddling and facts.token_divergence(question) is None:
+            if straddling and token_divergence(facts, question) is None:
                 seen.setdefault(straddling[0], []).append(question.scenario.name)
                 first = first or (question, border, later[border - 20 : border + 20])
         for token_id, names in seen.items():
