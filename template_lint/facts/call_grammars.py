@@ -98,8 +98,7 @@ _NAME_THEN_JSON = {
 
 def _name_then_json(pattern: str) -> Callable[[str, str], Iterator[ReadCall]]:
     def read(text: str, name: str) -> Iterator[ReadCall]:
-        header = re.compile(pattern.format(name=re.escape(name)) + r"(?=[{\"])")
-        for match in header.finditer(text):
+        for match in re.finditer(pattern.format(name=re.escape(name)) + r"(?=[{\"])", text):
             yield _decode(text, match.end())
 
     return read
@@ -130,11 +129,11 @@ _XML = {
 
 
 def _xml(call: str, parameter: str) -> Callable[[str, str], Iterator[ReadCall]]:
-    pair = re.compile(parameter, re.DOTALL)
-
     def read(text: str, name: str) -> Iterator[ReadCall]:
         for match in re.finditer(call.format(name=re.escape(name)), text, re.DOTALL):
-            values = {found["key"]: _cdata(found["value"]) for found in pair.finditer(match["body"])}
+            values = {
+                found["key"]: _cdata(found["value"]) for found in re.finditer(parameter, match["body"], re.DOTALL)
+            }
             yield ReadCall(match.start("body"), {key: Raw(value) for key, value in values.items()})
 
     return read

@@ -73,8 +73,21 @@ _CLOSING = f"{_MARK}){_MARK}"
 class MarkingCodeGenerator(CodeGenerator):
     """Jinja's code generator; writes marks around the nodes that ``mark_sites`` has marked."""
 
+    def visit_Template(self, node: nodes.Template, frame: Frame | None = None) -> None:
+        """Write the whole template. Jinja searches the whole tree three times for what chat templates hardly have."""
+        everything = list(walk(node))
+        node.__dict__["find_all"] = lambda kind: [found for found in everything if isinstance(found, kind)]
+        try:
+            super().visit_Template(node, frame)
+        finally:
+            del node.__dict__["find_all"]
+
     def visit(self, node: nodes.Node, *args: Any, **kwargs: Any) -> Any:
-        """Write a branch test that is marked between two marks."""
+        """Write a node: a constant that is printed as its text, a branch test that is marked between two marks."""
+        constant = node.__dict__.get("_constant")
+        if constant is not None:
+            self.write(self._output_const_repr([constant]))
+            return None
         site = node.__dict__.get("_branch_site")
         if site is None:
             return super().visit(node, *args, **kwargs)
@@ -84,23 +97,23 @@ class MarkingCodeGenerator(CodeGenerator):
         return None
 
     def _output_child_to_const(self, node: nodes.Expr, frame: Frame, finalize: Any) -> str:
-        # Constants would be glued together into one literal; each must stay a piece of its own.
-        if "_output_site" in node.__dict__:
-            raise nodes.Impossible()
-        return super()._output_child_to_const(node, frame, finalize)
+        constant = super()._output_child_to_const(node, frame, finalize)
+        if "_output_site" not in node.__dict__:
+            return constant
+        # Jinja would glue it to its neighbours in one literal; it must stay a piece of its own.
+        node.__dict__["_constant"] = constant
+        raise nodes.Impossible()
 
     def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
-        site = node.__dict__.get("_output_site")
-        if site is not None:
-            self.write(f"{_MARK}emit({site}{_MARK}")
-        if site is None or not isinstance(node, nodes.TemplateData):
+        if "_output_site" in node.__dict__:
+            self.write(f"{_MARK}emit({node.__dict__['_output_site']}{_MARK}")
+        if "_constant" not in node.__dict__:
             super()._output_child_pre(node, frame, finalize)
 
     def _output_child_post(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
-        site = node.__dict__.get("_output_site")
-        if site is None or not isinstance(node, nodes.TemplateData):
+        if "_constant" not in node.__dict__:
             super()._output_child_post(node, frame, finalize)
-        if site is not None:
+        if "_output_site" in node.__dict__:
             self.write(_CLOSING)
 
 

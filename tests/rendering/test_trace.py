@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from jinja2.compiler import CodeGenerator
 
+from template_lint.rendering.environment import ChatEnvironment, make_environment
 from template_lint.rendering.profiles import parse_profile
 from template_lint.rendering.template import ChatTemplate
 from template_lint.rendering.trace import Trace
+
+
+class JinjaEnvironment(ChatEnvironment):
+    code_generator_class = CodeGenerator
+
 
 PROFILE = parse_profile("5.24")
 MESSAGES = [
@@ -221,3 +228,28 @@ def test_traces_do_not_see_each_other() -> None:
     _, second = template.trace(context())
     assert first.branches == second.branches
     assert first.segments == second.segments
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "a\0b{{ '\\0' }}\0emit(0\0{% if tools %}\0branch(0\0{% endif %}\0)\0",
+        "{% set x %}<{{ messages[0].content }}&{% endset %}{% autoescape true %}<{{ '<' }}{{ x }}{% endautoescape %}",
+        "{% autoescape tools %}<{{ '<' }}{% endautoescape %}{{ 1 }}{{ none }}{{ 'a' ~ 2 }}{{ 0.5 }}{{ [1] }}",
+        "{{ 'x' if tools else 'y' }}{% macro m(a) %}<{{ a }}>{% endmacro %}{{ m('q')|upper }}{{ nothing }}|{{ self }}",
+    ],
+)
+def test_the_code_without_marks_prints_what_jinja_prints(source: str) -> None:
+    jinja = make_environment(PROFILE, JinjaEnvironment)
+    for variables in (context(), context(tools=[{}])):
+        template = ChatTemplate(source, PROFILE)
+        expected = jinja.from_string(source).render(variables)
+        outcome = template.render(variables)
+        assert outcome.text == expected
+        assert template.trace(variables)[0] == outcome
+
+
+def test_a_tree_without_marks_is_compiled_as_jinja_does() -> None:
+    source = "{% for m in messages %}{% if m.content %}{{ 'a' }}b{{ m.content }}{% endif %}{% endfor %}"
+    ours, jinja = (make_environment(PROFILE, kind) for kind in (ChatEnvironment, JinjaEnvironment))
+    assert ours.compile(source, raw=True) == jinja.compile(source, raw=True)
