@@ -44,8 +44,7 @@ def parallel_conversation(facts: TemplateFacts, *, swapped: bool = False, named:
 
 def parallel_outcome(facts: TemplateFacts, *, swapped: bool = False) -> Outcome:
     """The prompt; results carry names only where the template does not render them without."""
-    nameless = parallel_conversation(facts).render(facts)
-    named = not nameless.ok and not nameless.refused
+    named = not parallel_conversation(facts).render(facts).ok
     return parallel_conversation(facts, swapped=swapped, named=named).render(facts)
 
 

@@ -138,6 +138,8 @@ def _call_shapes(facts: TemplateFacts) -> Iterator[Variant]:
     # Where keys whose value is None are dropped, null is absent: one render answers both.
     null = absent if facts.profile.drops_none else {**usual, "content": None}
     unnamed = {key: value for key, value in TOOL_RESULT.items() if key != "name"}
+    # Where a result needs a name, one without says nothing about its id.
+    stray = unnamed if Conversation([ASK, usual, unnamed]).render(facts).ok else TOOL_RESULT
     reference = tool_conversation(facts).render(facts)
 
     def shaped(kind: Kind, title: str, message: dict[str, Any], serious: bool) -> Variant:
@@ -151,7 +153,7 @@ def _call_shapes(facts: TemplateFacts) -> Iterator[Variant]:
     yield shaped(Kind.EMPTY, "no content key beside a call", absent, True)
     for title, result in (
         ("a tool result without a name", unnamed),
-        ("a tool result whose id no call has", {**unnamed, "tool_call_id": "zqother02"}),
+        ("a tool result whose id no call has", {**stray, "tool_call_id": "zqother02"}),
     ):
         conversation = Conversation([ASK, usual, result])
         yield Variant(Kind.RESULT, title, conversation, conversation.render(facts), None)

@@ -206,3 +206,34 @@ def test_limits_are_listed_as_capabilities() -> None:
     assert finding.evidence["refused"] == ["two calls in one turn", "a call id such as 'call_1'"]
     assert check_rule("TL205", source) == []
     assert skip_reason("TL210", source) == "parallel calls do not render: TemplateError: one call only"
+
+
+def test_each_refusal_has_its_own_words() -> None:
+    source = (
+        "{{ raise_exception('no system') if messages[0].role == 'system' }}{% for m in messages %}"
+        "{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}\n{{ raise_exception('take turns') }}{% endif %}"
+        "{{ m.content }}{% endfor %}"
+    )
+    [finding] = check_rule("TL211", source)
+    assert finding.message == (
+        "refuses a system message: 'no system'; a developer message, a system message after the first exchange,"
+        " two user messages in a row: 'take turns'"
+    )
+    assert excerpt(source, finding) == source.split("\n")[0]
+
+
+def test_where_every_user_message_is_refused_no_order_is_blamed() -> None:
+    source = (
+        "{% for m in messages %}{% if m.role == 'user' and '>>' not in m.content %}{{ raise_exception('name the"
+        " language') }}{% endif %}{{ m.content }}{% endfor %}"
+    )
+    [finding] = check_rule("TL211", source)
+    assert finding.evidence["refused"] == ["a plain user message"]
+
+
+def test_a_result_that_needs_a_name_refuses_neither_two_calls_nor_a_stray_id() -> None:
+    named = "{{ raise_exception('name it') if m.role == 'tool' and not m.name }}"
+    source = SOUND.replace(CALLS, named + CALLS)
+    [finding] = check_rule("TL211", source)
+    assert finding.evidence["refused"] == ["a tool result without a name"]
+    assert [found.rule for found in check_rule("TL210", source)] == ["TL210"]

@@ -21,16 +21,20 @@ from template_lint.facts.variants import (
 from template_lint.model import Finding, Severity
 from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule
+from template_lint.rules.places import line_place
+from template_lint.rules.wording import shorten
 
 _SHORT_ID = "call_1"
+_MOST_REASONS = 3
+_MOST_REASON = 80
 
 
 class RoleRefused(Rule):
     """The template refuses a role, an order of roles or a legal shape with ``raise_exception``.
 
     What: a system message, a developer message, a later system message, two user messages in a row; with tools, a tool
-    result, two calls in one turn, an id that is not nine characters long, reasoning and text beside a call, and the
-    shapes of TL205. A clear refusal is a documented limit of the model.
+    result, two calls in one turn, an id that is not nine characters long, text (or reasoning and text) beside a call,
+    and the shapes of TL205. A clear refusal is a documented limit of the model.
 
     Why it matters: an agent framework must know it before the run; here it also says which scenarios could not be
     asked.
@@ -45,25 +49,45 @@ class RoleRefused(Rule):
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Try each role where it usually stands, and each shape."""
         outcomes = [*_roles(facts), *(_tools(facts) if facts.tool_rules_apply else [])]
-        refused = [(title, outcome.message) for title, outcome in outcomes if outcome.refused]
+        refused = [(title, outcome) for title, outcome in outcomes if outcome.refused]
         if refused:
             yield self.finding(
                 facts,
-                f"refuses {', '.join(title for title, _ in refused)}: {refused[0][1][:100]}",
+                f"refuses {_by_reason(refused)}",
                 remedy="Do not send these to the model.",
-                evidence={"refused": [title for title, _ in refused], "reasons": [reason for _, reason in refused]},
+                place=line_place(facts, refused[0][1].line),
+                evidence={
+                    "refused": [title for title, _ in refused],
+                    "reasons": [outcome.message for _, outcome in refused],
+                },
             )
 
 
+def _by_reason(refused: list[tuple[str, Outcome]]) -> str:
+    """What is refused, with the template's own words; what it refuses in the same words stands together."""
+    reasons: dict[str, list[str]] = {}
+    for title, outcome in refused:
+        reasons.setdefault(outcome.message, []).append(title)
+    groups = [f"{', '.join(titles)}: {shorten(reason, _MOST_REASON)}" for reason, titles in reasons.items()]
+    more = [f"and {len(groups) - _MOST_REASONS} more"] if len(groups) > _MOST_REASONS else []
+    return "; ".join([*groups[:_MOST_REASONS], *more])
+
+
 def _roles(facts: TemplateFacts) -> Iterator[tuple[str, Outcome]]:
-    cases: list[tuple[str, list[dict[str, Any]]]] = [
-        ("a system message", [SYSTEM, ASK]),
-        ("a developer message", [{**SYSTEM, "role": "developer"}, ASK]),
-        ("a system message after the first exchange", [ASK, REPLY, SYSTEM, ASK]),
-        ("two user messages in a row", [ASK, ASK]),
+    """Conversations without tools. What is refused in the words that refuse it without the odd message is left out."""
+    question = Conversation([ASK], tools=False).render(facts)
+    yield "a plain user message", question
+    exchange = Conversation([ASK, REPLY, ASK], tools=False).render(facts)
+    cases: list[tuple[str, list[dict[str, Any]], Outcome]] = [
+        ("a system message", [SYSTEM, ASK], question),
+        ("a developer message", [{**SYSTEM, "role": "developer"}, ASK], question),
+        ("a system message after the first exchange", [ASK, REPLY, SYSTEM, ASK], exchange),
+        ("two user messages in a row", [ASK, ASK], question),
     ]
-    for title, messages in cases:
-        yield title, Conversation(messages, tools=False).render(facts)
+    for title, messages, without in cases:
+        outcome = Conversation(messages, tools=False).render(facts)
+        if not (without.refused and without.message == outcome.message):
+            yield title, outcome
 
 
 def _tools(facts: TemplateFacts) -> Iterator[tuple[str, Outcome]]:
@@ -74,7 +98,9 @@ def _tools(facts: TemplateFacts) -> Iterator[tuple[str, Outcome]]:
         return
     yield "two calls in one turn", parallel_outcome(facts)
     yield f"a call id such as {_SHORT_ID!r}", _with_id(facts, _SHORT_ID).render(facts)
-    if knows_reasoning(facts):
+    beside = Conversation([ASK, {**usual_call(facts), "content": BESIDE}, TOOL_RESULT]).render(facts)
+    yield "text beside a call", beside
+    if knows_reasoning(facts) and not beside.refused:
         yield "reasoning and text beside a call", reasoned_call(facts, content=BESIDE).render(facts)
     for variant in variants(facts):
         yield variant.title, variant.outcome
