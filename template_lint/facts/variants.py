@@ -57,9 +57,14 @@ class Conversation(NamedTuple):
     messages: list[dict[str, Any]]
     tools: bool = True
 
+    @property
+    def tool_list(self) -> list[dict[str, Any]] | None:
+        """What ``tools=`` is."""
+        return [TOOL] if self.tools else None
+
     def render(self, facts: TemplateFacts) -> Outcome:
         """Rendered as it stands; memoised."""
-        return facts.render(self.messages, tools=[TOOL] if self.tools else None, generation_prompt=True)
+        return facts.render(self.messages, tools=self.tool_list, generation_prompt=True)
 
 
 class Variant(NamedTuple):

@@ -85,6 +85,20 @@ def test_known_names_are_quiet(source: str) -> None:
     assert check_rule("TL004", source) == []
 
 
+def test_a_name_that_only_a_refusal_needs_is_a_warning() -> None:
+    source = "{% if tools %}{{ raise_exception('no: ' + str(tools)) }}{% endif %}"
+    [finding] = check_rule("TL004", source)
+    assert (excerpt(source, finding), finding.severity) == ("str", Severity.WARNING)
+    assert finding.remedy == "Use the filter: x | string."
+    [finding] = check_rule("TL004", source + "{{ str(messages) }}")
+    assert finding.severity is Severity.ERROR
+
+
+def test_null_is_no_word_of_jinja() -> None:
+    [finding] = check_rule("TL004", "{{ 'arguments: ' ~ null }}")
+    assert finding.remedy.startswith("Jinja's word for it is none")
+
+
 def test_strftime_now_is_known_to_every_profile() -> None:
     assert check_rule("TL004", "{{ strftime_now('%d') }}", transformers="4.57") == []
 

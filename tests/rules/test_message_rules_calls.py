@@ -81,6 +81,13 @@ def test_order_is_judged_where_every_message_is_there_once() -> None:
     assert check_rule("TL209", judge) == []
 
 
+def test_of_two_equal_replies_one_that_is_missing_is_no_disorder() -> None:
+    """A template that prints reasoned replies only at the end drops the first of two: TL204 says so."""
+    gone = SOUND.replace(CONTENT, "{% if loop.last or not m.reasoning_content %}" + CONTENT + "{% endif %}")
+    assert check_rule("TL209", gone) == []
+    assert next(iter(check_rule("TL204", gone))).evidence["dropped"] == ["a reply that has reasoning"]
+
+
 def test_system_text_may_move() -> None:
     source = "{% for m in messages if m.role != 'system' %}{{ m.content }}{% endfor %}{{ messages[0].content if messages[0].role == 'system' }}"  # noqa: E501
     assert check_rule("TL209", source) == []

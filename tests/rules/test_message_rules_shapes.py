@@ -158,7 +158,7 @@ def test_a_crash_on_every_tool_conversation_is_no_silence() -> None:
     [finding] = check_rule("TL205", source)
     assert finding.severity is Severity.ERROR
     assert "on every conversation with tools=" in finding.message
-    assert excerpt(source, finding) == source
+    assert excerpt(source, finding).startswith("{{ tools | m")
 
 
 def test_a_template_that_renders_only_parts() -> None:
@@ -219,7 +219,7 @@ def test_each_refusal_has_its_own_words() -> None:
         "refuses a system message: 'no system'; a developer message, a system message after the first exchange,"
         " two user messages in a row: 'take turns'"
     )
-    assert excerpt(source, finding) == source.split("\n")[0]
+    assert excerpt(source, finding) == "raise_exception('no system')"
 
 
 def test_where_every_user_message_is_refused_no_order_is_blamed() -> None:
@@ -237,3 +237,29 @@ def test_a_result_that_needs_a_name_refuses_neither_two_calls_nor_a_stray_id() -
     [finding] = check_rule("TL211", source)
     assert finding.evidence["refused"] == ["a tool result without a name"]
     assert [found.rule for found in check_rule("TL210", source)] == ["TL210"]
+
+
+def test_a_crash_on_a_long_line_is_shown_at_its_tag() -> None:
+    tag = "{{ c.function.arguments.items() | list }}"
+    source = SOUND.replace(CALLS, "{% for c in m.tool_calls or [] %}[" + tag + "]{% endfor %}")
+    [finding] = check_rule("TL205", source)
+    assert len(source) > 160
+    assert excerpt(source, finding) == tag
+
+
+def test_a_crash_in_a_tag_of_several_lines_is_shown_whole() -> None:
+    source = "{{ tools if tools }}\n{% for m in messages %}\n{{ m.role +\n m.content\n + '.' }}\n{% endfor %}"
+    finding = next(iter(check_rule("TL205", source)))
+    assert excerpt(source, finding) == "{{ m.role +\n m.content\n + '.' }}"
+    assert finding.evidence["shapes"] == ["content null beside a call", "no content key beside a call"]
+
+
+def test_two_crashes_on_one_line_are_two_findings() -> None:
+    source = (
+        "{{ tools if tools }}{% for m in messages %}{{ '<' + m.content }}"
+        + "{% for c in m.tool_calls or [] %}"
+        + ("{{ c.function.name + c.function.arguments }}{% endfor %}{% endfor %}")
+    )
+    found = {excerpt(source, finding): finding.evidence["shapes"] for finding in check_rule("TL205", source)}
+    assert found["{{ c.function.name + c.function.arguments }}"] == ["arguments as a mapping"]
+    assert "a user message as typed text parts" in found["{{ '<' + m.content }}"]

@@ -80,6 +80,32 @@ def test_the_mark_of_the_next_users_turn_may_be_the_end() -> None:
     assert (excerpt(source, finding), finding.severity) == ("<|user|>", Severity.INFO)
 
 
+def test_a_header_that_is_put_together_is_shown_where_it_is_printed() -> None:
+    source = chat("").replace(
+        "'<|' + message.role + '|>'", "'<|' + ('user' if message.role == 'user' else 'bot') + '|>'"
+    )
+    [finding] = check_rule("TL304", source)
+    assert finding.severity is Severity.INFO
+    assert "'<|' + " in excerpt(source, finding)
+
+
+def test_an_end_of_turn_that_is_written_elsewhere_is_the_one_that_is_missing() -> None:
+    source = chat("{{ '<|eot_id|>' if message.role == 'tool' }}")
+    source = source.replace("'<|' + message.role + '|>'", "('<|user|>' if message.role == 'user' else '<|bot|>')")
+    [finding] = check_rule("TL304", source)
+    assert finding.severity is Severity.WARNING
+    assert finding.message.endswith("elsewhere the template writes <|eot_id|>")
+    assert finding.remedy.startswith("Write <|eot_id|>")
+
+
+def test_plain_text_that_opens_a_turn_is_no_stop_id() -> None:
+    source = (
+        "{% for m in messages %}{{ '[INST] ' + m.content + ' [/INST]' if m.role == 'user' else m.content }}{% endfor %}"
+    )
+    [finding] = check_rule("TL304", source)
+    assert finding.severity is Severity.WARNING
+
+
 def test_a_mark_that_opens_every_turn_is_no_end() -> None:
     source = chat("").replace("'<|' + message.role + '|>'", "'<|turn|>' + message.role + ': '")
     [finding] = check_rule("TL304", source)

@@ -25,6 +25,10 @@ _METHODS = frozenset(name for kind in _PLAIN_TYPES for name in dir(kind)) | _JIN
 
 _UNDEFINED = r"'(\w+)' is undefined"
 
+_FILTERS = {"str": "string", "len": "length", "int": "int", "float": "float", "list": "list"}
+"""Functions of Python and the filters that do the same."""
+_NOTHING = ("null", "nil", "undefined")
+
 Kinds = dict[type[nodes.Node], list[Any]]
 
 
@@ -33,7 +37,8 @@ class UnknownName(Rule):
 
     What: a filter, a test, a function or a method that is not there (``fromjson``, ``dict.from_keys``), often on a
     branch that is rarely taken; or a variable that nobody supplies, read without ``is defined``, ``default`` or a
-    condition; or one that the template sets on some ways only, where a plain conversation takes another.
+    condition; or one that the template sets on some ways only, where a plain conversation takes another. A name that
+    only the words of a refusal need is a warning: the line raises anyway, with another reason.
 
     Why it matters: the rare branch raises in the middle of a run; an undefined variable prints nothing, or raises as
     soon as something is done with it.
@@ -57,16 +62,23 @@ class UnknownName(Rule):
             "method": _METHODS,
         }
         unknown = [use for use in _uses(kinds, macros) if use[2] not in registries[use[0]]]
+        # Used there only, it spoils the reason of a refusal: the line raises either way.
+        spoiled = _within_refusals(kinds) if unknown else set()
         reported: set[tuple[str, str]] = set()
         for kind, node, name in sorted(unknown, key=lambda use: offset_of(use[1])):
             if (kind, name) in reported:
                 continue
             reported.add((kind, name))
+            refusal = all(id(use[1]) in spoiled for use in unknown if (use[0], use[2]) == (kind, name))
+            then = (
+                "this line raises that instead of its own reason" if refusal else "this line raises when it is reached"
+            )
             yield self.finding(
                 facts,
-                f"apply_chat_template has no {kind} {shorten(name)}: this line raises when it is reached",
+                f"apply_chat_template has no {kind} {shorten(name)}: {then}",
                 remedy=_remedy(kind, name),
                 place=_name_place(facts, node, name),
+                severity=Severity.WARNING if refusal else None,
                 evidence={"kind": kind, "name": name},
             )
         yield from self._variables(facts, {str(name) for name in known.globals})
@@ -84,11 +96,10 @@ class UnknownName(Rule):
                 continue
             uses = [node for node in facts.static.free[name] if id(node) in risky]
             if uses:
-                short = shorten(name)[1:-1]
                 yield self.finding(
                     facts,
                     f"the variable {shorten(name)} is supplied by nobody and used without a guard",
-                    remedy=f"Guard it: {{% if {short} is defined %}}, or {short} | default(...).",
+                    remedy=_guard(shorten(name)[1:-1]),
                     place=_name_place(facts, uses[0], name),
                     evidence={"kind": "variable", "name": name},
                 )
@@ -173,11 +184,29 @@ def _name_place(facts: TemplateFacts, node: nodes.Node, name: str) -> Place | No
     return source_map.place(at, at + len(name)) if at >= 0 else None
 
 
+def _within_refusals(kinds: Kinds) -> set[int]:
+    """Everything inside the arguments of ``raise_exception``."""
+    calls = [node for node in kinds.get(nodes.Call, []) if _calls(node, "raise_exception")]
+    return {id(child) for call in calls for argument in call.args for child in walk(argument)}
+
+
+def _calls(node: nodes.Call, name: str) -> bool:
+    return isinstance(node.node, nodes.Name) and node.node.name == name
+
+
+def _guard(name: str) -> str:
+    if name.lower() in _NOTHING:
+        return "Jinja's word for it is none; where it is to be printed, put it in quotes: 'null'."
+    return f"Guard it: {{% if {name} is defined %}}, or {name} | default(...)."
+
+
 def _remedy(kind: str, name: str) -> str:
     if kind == "filter" and name in ("fromjson", "from_json"):
         return (
             "There is no JSON parser in chat templates: require arguments as a mapping, or print the string as it is."
         )
+    if kind == "function" and name in _FILTERS:
+        return f"Use the filter: x | {_FILTERS[name]}."
     if kind == "method":
         return "Only the methods of strings, lists, mappings and numbers exist here."
     return f"Remove it; apply_chat_template cannot be given a {kind} of your own."

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.variants import Kind, Variant, in_parts, tool_conversation, variants
-from template_lint.model import Finding, Severity
+from template_lint.model import Finding, Place, Severity
 from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule, Skip
+from template_lint.rules.crashes import crash_place
 from template_lint.rules.places import line_place
 
 
@@ -62,7 +63,7 @@ class ValidShapeCrash(Rule):
                     facts,
                     f"{usual.error} on content that is a string; as typed text parts it renders: {usual.message[:100]}",
                     remedy="Print content as it is where it is a string.",
-                    place=line_place(facts, usual.line),
+                    place=crash_place(facts, tool_conversation(facts), usual),
                     severity=Severity.WARNING,
                     evidence={"error": usual.error, "shapes": ["content that is a string"]},
                 )
@@ -71,25 +72,25 @@ class ValidShapeCrash(Rule):
                 facts,
                 f"{usual.error} on every conversation with tools=: {usual.message[:100]}",
                 remedy="Use only what Jinja and apply_chat_template supply; test the value before use.",
-                place=line_place(facts, usual.line),
+                place=crash_place(facts, tool_conversation(facts), usual),
                 evidence={"error": usual.error, "shapes": [variant.title for variant in shapes]},
             )
             return
-        crashes: dict[tuple[str | None, int | None], list[Variant]] = {}
+        crashes: dict[tuple[str | None, Place | None], list[Variant]] = {}
         for variant in asked:
             outcome = variant.outcome
             if not outcome.ok and not outcome.refused and not _lacks_a_filter(outcome):
-                crashes.setdefault((outcome.error, outcome.line), []).append(variant)
-        for group in crashes.values():
-            outcome = group[0].outcome
+                place = crash_place(facts, variant.conversation, outcome)
+                crashes.setdefault((outcome.error, place), []).append(variant)
+        for (error, place), group in crashes.items():
             serious = any(variant.serious for variant in group)
             yield self.finding(
                 facts,
-                f"{outcome.error} on {', on '.join(variant.title for variant in group)}: {outcome.message[:100]}",
+                f"{error} on {', on '.join(variant.title for variant in group)}: {group[0].outcome.message[:100]}",
                 remedy=_remedy(group),
-                place=line_place(facts, outcome.line),
+                place=place,
                 severity=Severity.ERROR if serious else Severity.WARNING,
-                evidence={"error": outcome.error, "shapes": [variant.title for variant in group]},
+                evidence={"error": error, "shapes": [variant.title for variant in group]},
             )
 
 

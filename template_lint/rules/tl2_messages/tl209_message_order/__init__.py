@@ -29,7 +29,7 @@ class MessageOrder(Rule):
 
     What: in the prompt of a catalogue conversation, the text of a message comes only after the text of a later one.
     System messages are left out: some models want them at the last user message. So are prompts in which a message is
-    missing or there twice: templates of judges pick the messages they need.
+    missing, or there more often than it was said: templates of judges pick the messages they need.
 
     Why it matters: the model reads an answer before the question, or a tool's result before the thought that led to
     the call; and what was in the buffer already can no longer be a prefix.
@@ -84,22 +84,32 @@ def _first_disorder(facts: TemplateFacts, scenario: Scenario) -> _Disorder | Non
 def _disordered(text: str, messages: Sequence[Any]) -> tuple[int, int, int] | None:
     """Two messages whose texts stand in the wrong order, and the offset of the one that comes too late.
 
-    None where a text is missing or there twice: a template that picks messages has an order of its own.
+    None where a text is not there as often as it was said: a template that picks messages has an order of its own.
     """
+    said = [(index, message["content"]) for index, message in enumerate(messages) if _has_text(message)]
+    places = {content: _occurrences(text, content) for _, content in said}
+    if any(len(places[content]) != sum(other == content for _, other in said) for content in places):
+        return None
     last, last_at = -1, -1
     disorder = None
-    for index, message in enumerate(messages):
-        content = message.get("content") if message.get("role") in _ROLES else None
-        if not isinstance(content, str) or not content:
-            continue
-        at = text.find(content)
-        if at < 0 or text.find(content, at + 1) >= 0:
-            return None
+    for index, content in said:
+        at = places[content].pop(0)
         if at < last_at:
             disorder = disorder or (last, index, last_at)
         else:
             last, last_at = index, at
     return disorder
+
+
+def _has_text(message: Any) -> bool:
+    return message.get("role") in _ROLES and isinstance(message.get("content"), str) and bool(message["content"])
+
+
+def _occurrences(text: str, content: str) -> list[int]:
+    found = [text.find(content)]
+    while found[-1] >= 0:
+        found.append(text.find(content, found[-1] + 1))
+    return found[:-1]
 
 
 def _shown(message: dict[str, Any]) -> str:

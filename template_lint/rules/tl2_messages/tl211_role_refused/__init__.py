@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from jinja2 import nodes
+
 from template_lint.facts import TemplateFacts
 from template_lint.facts.parallel import parallel_outcome
 from template_lint.facts.probes import ASK, SYSTEM, TOOL_RESULT
@@ -18,7 +20,7 @@ from template_lint.facts.variants import (
     usual_call,
     variants,
 )
-from template_lint.model import Finding, Severity
+from template_lint.model import Finding, Place, Severity
 from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule
 from template_lint.rules.places import line_place
@@ -55,12 +57,25 @@ class RoleRefused(Rule):
                 facts,
                 f"refuses {_by_reason(refused)}",
                 remedy="Do not send these to the model.",
-                place=line_place(facts, refused[0][1].line),
+                place=_raised_at(facts, refused[0][1]),
                 evidence={
                     "refused": [title for title, _ in refused],
                     "reasons": [outcome.message for _, outcome in refused],
                 },
             )
+
+
+def _raised_at(facts: TemplateFacts, outcome: Outcome) -> Place | None:
+    """The call of ``raise_exception`` on the line, where one is known by its words or stands alone there; the line."""
+    calls = [
+        call
+        for call in facts.static.of(nodes.Call)
+        if isinstance(call.node, nodes.Name) and call.node.name == "raise_exception" and call.lineno == outcome.line
+    ]
+    said = [call for call in calls if any(outcome.message in facts.constants.strings(word) for word in call.args)]
+    if len(said) == 1 or len(calls) == 1:
+        return facts.template.source_map.place(*facts.template.source_map.expression_range((said or calls)[0]))
+    return line_place(facts, outcome.line)
 
 
 def _by_reason(refused: list[tuple[str, Outcome]]) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.marks import ending_of, literal_place, marks_of
-from template_lint.facts.turn import ASK, REPLY, Turn, plain_turn
+from template_lint.facts.turn import ASK, NEXT, REPLY, Turn, plain_turn
+from template_lint.facts.written import written_marks
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import shorten
+
+_END = r"</s>|<[|｜]?(?:im_end|eos|eot|eot_id|end|end(?:_|▁)?of(?:_|▁)?(?:turn|sentence|text))[|｜]?>"
 
 
 class MissingTerminator(Rule):
@@ -17,6 +21,7 @@ class MissingTerminator(Rule):
 
     What: a question and its reply are rendered. After the reply there must be a token that says so. Where the mark of
     the next user's turn does that job, as in GLM, it is an info (nothing, where the tokenizer lists it as a stop id).
+    Where the template writes an end of turn elsewhere, or that mark is plain text such as ``[INST]``, it does not.
 
     Why it matters: who trains on the rendered text teaches the model never to stop, and a loop that appends sampled ids
     finds no place for the stop token it received.
@@ -40,8 +45,14 @@ class MissingTerminator(Rule):
         if turn.middle is not None and not turn.middle.strip():
             raise Skip("the template writes nothing between messages: it has no turns")
         header = turn.next_header
-        if header is not None and header not in _assistant_header(facts, turn):
-            yield from self._header(facts, header)
+        elsewhere = _written_end(facts)
+        if (
+            header is not None
+            and elsewhere is None
+            and header[0] != "["
+            and header not in _assistant_header(facts, turn)
+        ):
+            yield from self._header(facts, turn, header)
             return
         remedy = "Write the end-of-turn token after the content of every assistant message."
         evidence = {"finished": turn.text[-160:], "between": turn.middle}
@@ -58,19 +69,30 @@ class MissingTerminator(Rule):
             message = (
                 f"nothing ends a finished reply: the next user's turn begins with {shorten(turn.middle, 32)} after it"
             )
+        if elsewhere is not None and elsewhere not in message:
+            message += f"; elsewhere the template writes {elsewhere}"
+            remedy = f"Write {elsewhere} after the content of every assistant message."
         yield self.finding(facts, message, remedy=remedy, place=place, evidence=evidence)
 
-    def _header(self, facts: TemplateFacts, header: str) -> Iterator[Finding]:
+    def _header(self, facts: TemplateFacts, turn: Turn, header: str) -> Iterator[Finding]:
         if facts.tokenization is not None and facts.tokenization.token_id(header) in facts.tokenization.eos_ids:
             return
+        at = turn.reply_end + (turn.middle or "").index(header)
         yield self.finding(
             facts,
-            f"replies end where {header} opens the next turn: it must be a stop id, and the last reply has no end",
-            remedy=f"Check that generation_config.json lists {header} as an eos_token_id; for training, append it.",
-            place=literal_place(facts, header),
+            f"nothing ends a reply until {header} opens the next turn: generation stops there only if it is a stop id,"
+            " or at a token that the template never writes",
+            remedy=f"Check that generation_config.json lists {header}, or the token that the model was trained to end"
+            " with, as an eos_token_id; for training, append that token.",
+            place=literal_place(facts, header) or facts.place_in([ASK, REPLY, NEXT], at),
             evidence={"header": header},
             severity=Severity.INFO,
         )
+
+
+def _written_end(facts: TemplateFacts) -> str | None:
+    """A mark that the template writes somewhere and that is called the end of a turn or of the text."""
+    return next((mark for mark in written_marks(facts) if re.fullmatch(_END, mark, re.IGNORECASE)), None)
 
 
 def _assistant_header(facts: TemplateFacts, turn: Turn) -> list[str]:
