@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _WORDS = re.compile(r"\b(?:None|True|False)\b")
 # Keys and values of the probes in Python's quotes. A template's own text cannot hold them.
 _REPR = re.compile(r"""[{\[]'(?:zq\w+|type|id|function)'(?:: (?:'zq|'text'|'function'|\{|\[|True|False|None)|, |\])""")
+SCHEMAS = "tool schemas"
+"""The title of what is found in the schemas."""
+
 _PYTHON_CALL = re.compile(rf"\b{CALL_NAME}\((?!\))")
 
 
@@ -73,7 +76,7 @@ def _in_schemas(facts: TemplateFacts) -> Literal | None:
     match = _REPR.search(outcome.text or "")
     if match is None:
         return None
-    return _repr_literal(Variant(Kind.HARD, "tool schemas", conversation, outcome, None), match)
+    return _repr_literal(Variant(Kind.HARD, SCHEMAS, conversation, outcome, None), match)
 
 
 def _repr_literal(variant: Variant, match: re.Match[str]) -> Literal:

@@ -26,6 +26,20 @@ def line_place(facts: TemplateFacts, line: int | None) -> Place | None:
     )
 
 
+def field_place(facts: TemplateFacts, *fields: str) -> Place | None:
+    """Where the template first reads one of these fields, as ``x.field`` or ``x['field']``."""
+    reads: list[nodes.Expr] = [node for node in facts.static.of(nodes.Getattr) if node.attr in fields]
+    reads += [
+        node
+        for node in facts.static.of(nodes.Getitem)
+        if isinstance(node.arg, nodes.Const) and node.arg.value in fields
+    ]
+    if not reads:
+        return None
+    source_map = facts.template.source_map
+    return source_map.place(*min(source_map.expression_range(node) for node in reads))
+
+
 def printed_at(facts: TemplateFacts, conversation: Conversation, offset: int) -> Place | None:
     """The expression or text that prints the character at ``offset`` of a conversation's prompt."""
     tools = [TOOL] if conversation.tools else None

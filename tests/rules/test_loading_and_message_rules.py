@@ -113,11 +113,24 @@ def test_dropped_call_dropped_result_and_ignored_tools() -> None:
     call = TOOLS.replace("{{ c.function | tojson }}", "")
     [finding] = check_rule("TL201", call)
     assert "the call itself is not" in finding.message
+    assert excerpt(call, finding) == "m.tool_calls"
+    [finding] = check_rule("TL201", call.replace("{% for c in m.tool_calls or [] %}{% endfor %}", ""))
+    assert "because the template does not read tool_calls" in finding.message
+    assert finding.place is None
     result = TOOLS.replace("{% for m in messages %}", "{% for m in messages if m.role != 'tool' %}")
     assert len(check_rule("TL202", result)) == 1
     ignored = TOOLS.replace("{{ tools | tojson if tools }}", "")
     [finding] = check_rule("TL203", ignored)
     assert finding.severity is Severity.WARNING
+    [finding] = check_rule("TL203", ignored + "{{ available_tools | tojson if available_tools }}")
+    assert finding.remedy.startswith("Pass the schemas as the template kwarg available_tools")
+
+
+def test_a_judge_that_prints_the_reply_alone_drops_no_result() -> None:
+    source = (
+        "{{ 'with tools' if tools }}{% for m in messages if m.role == 'assistant' %}Judge: {{ m.content }}{% endfor %}"
+    )
+    assert "does not print conversations" in (skip_reason("TL202", source) or "")
 
 
 def test_a_refused_result_is_no_dropped_result() -> None:

@@ -66,6 +66,7 @@ def test_the_second_of_two_calls() -> None:
     [finding] = check_rule("TL201", source)
     assert finding.severity is Severity.ERROR
     assert finding.evidence["calls"] == 2
+    assert excerpt(source, finding) == "m.tool_calls"
     assert check_rule("TL201", TURNS) == []
 
 

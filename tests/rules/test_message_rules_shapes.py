@@ -106,7 +106,7 @@ def test_schemas_printed_as_python() -> None:
     source = SOUND.replace("{{ tools | tojson if tools }}", "{{ tools if tools }}")
     [finding] = check_rule("TL207", source)
     assert finding.evidence["shapes"] == ["tool schemas"]
-    assert finding.severity is Severity.ERROR
+    assert finding.severity is Severity.WARNING
 
 
 def test_the_users_own_none_is_no_literal() -> None:
@@ -181,6 +181,8 @@ def test_arguments_that_vanish_as_a_string_are_found_once() -> None:
     )
     [finding] = check_rule("TL201", source)
     assert finding.evidence["shapes"][0].startswith("arguments as a JSON string")
+    assert "when arguments come as a JSON string" in finding.message
+    assert finding.remedy.startswith("Print arguments")
     assert [f for f in check_rule("TL206", source) if "JSON string" in f.message] == []
 
 

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.parallel import SECOND_ARGUMENT, second_call_is_lost
-from template_lint.facts.probes import ARGUMENT, CALL_NAME
+from template_lint.facts.probes import ARGUMENT, CALL_NAME, ToolProbe
+from template_lint.facts.shapes import Shape
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
+from template_lint.rules.places import field_place
 
 
 class ToolCallDropped(Rule):
@@ -38,15 +40,7 @@ class ToolCallDropped(Rule):
             raise Skip(f"a tool conversation does not render: {failed.error}: {failed.message[:120]}")
         dropped = {shape: probe for shape, probe in probes.items() if probe.result and not probe.arguments}
         if dropped:
-            shape, probe = next(iter(dropped.items()))
-            where = "" if len(dropped) == len(probes) else f" with {shape.describe()}"
-            what = "the arguments of the call are not" if probe.call_name else "the call itself is not"
-            yield self.finding(
-                facts,
-                f"the result of a call is in the prompt, {what}{where}: {ARGUMENT!r} is missing",
-                remedy="Render message.tool_calls in the assistant's turn, whatever its content is.",
-                evidence={"shapes": [shape.describe() for shape in dropped], "name": probe.call_name},
-            )
+            yield self._dropped(facts, dropped, everywhere=len(dropped) == len(probes))
         elif facts.tool_probe.result and not facts.tool_probe.call_name:
             by_id = facts.tool_probe.call_id
             yield self.finding(
@@ -56,6 +50,7 @@ class ToolCallDropped(Rule):
                 remedy="Send ids that carry the name, as the model writes them, for example functions.NAME:INDEX."
                 if by_id
                 else "Render the function's name beside its arguments.",
+                place=field_place(facts, "arguments", "tool_calls"),
                 severity=Severity.WARNING if by_id else None,
                 evidence={"shapes": [facts.shape.describe()], "name": False},
             )
@@ -65,5 +60,33 @@ class ToolCallDropped(Rule):
                 "of two calls in one turn the second is not in the prompt, though its result is:"
                 f" {SECOND_ARGUMENT!r} is missing",
                 remedy="Loop over message.tool_calls, or refuse more than one with raise_exception.",
+                place=field_place(facts, "tool_calls"),
                 evidence={"shapes": [facts.shape.describe()], "calls": 2},
             )
+
+    def _dropped(self, facts: TemplateFacts, dropped: dict[Shape, ToolProbe], *, everywhere: bool) -> Finding:
+        shape, probe = next(iter(dropped.items()))
+        place = field_place(facts, "tool_calls")
+        if not everywhere and all(shape.arguments == "string" for shape in dropped):
+            what, where = (
+                "its arguments are not" if probe.call_name else "the call is not",
+                " when arguments come as a JSON string",
+            )
+            remedy = "Print arguments as they are where they are a string, and with tojson where they are a mapping."
+            place = field_place(facts, "arguments") or place
+        elif place is None:
+            what, where = "the call itself is not", ", because the template does not read tool_calls"
+            remedy = (
+                "Render message.tool_calls; until then write the call into content, as the model was trained on it."
+            )
+        else:
+            what = "the arguments of the call are not" if probe.call_name else "the call itself is not"
+            where = "" if everywhere else f", with {shape.describe()}"
+            remedy = "Render message.tool_calls in the assistant's turn, whatever its content is."
+        return self.finding(
+            facts,
+            f"the result of a call is in the prompt, {what}{where}: {ARGUMENT!r} is missing",
+            remedy=remedy,
+            place=place,
+            evidence={"shapes": [shape.describe() for shape in dropped], "name": probe.call_name},
+        )

@@ -36,7 +36,7 @@ class ToolsIgnored(Rule):
             yield self.finding(
                 facts,
                 f"tools= was given, but the tool {CALL_NAME!r} is not in the prompt",
-                remedy="Render tools in the prompt, or put the schemas into the system message yourself.",
+                remedy=_remedy(facts),
             )
         elif len(texts) == 2 and CALL_NAME not in texts[0]:
             yield self.finding(
@@ -50,3 +50,11 @@ class ToolsIgnored(Rule):
                 "tools= is rendered only where there is no system message: with one the tool is not in the prompt",
                 remedy="Put the schemas into the system message yourself, or render tools beside it.",
             )
+
+
+def _remedy(facts: TemplateFacts) -> str:
+    """Where the template reads schemas under a name of its own, that name."""
+    other = next((name for name in sorted(facts.static.free) if name != "tools" and name.endswith("tools")), None)
+    if other is not None:
+        return f"Pass the schemas as the template kwarg {other}, which the template reads instead."
+    return "Render tools in the prompt, or put the schemas into the system message yourself."

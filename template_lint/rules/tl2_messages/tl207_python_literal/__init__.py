@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.literals import Literal, python_literals
+from template_lint.facts.literals import SCHEMAS, Literal, python_literals
 from template_lint.facts.variants import Kind
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule
@@ -23,7 +23,8 @@ class PythonLiteral(Rule):
 
     What: the value was put there by our own conversation, as content that is null, as a boolean, null, list or mapping
     among a call's arguments, or as content in typed text parts, and comes out as Python writes it. Templates whose
-    calls are Python calls are not asked about arguments: there it belongs.
+    calls are Python calls are not asked about arguments: there it belongs. Tool schemas that are printed so are a
+    warning: the model reads them, and does not write them.
 
     Why it matters: the model was trained on JSON, where these are ``null``, ``true`` and ``false``. What it reads here
     it will write, and the parser of its calls will refuse.
@@ -44,12 +45,12 @@ class PythonLiteral(Rule):
             first = group[0]
             shapes = list(dict.fromkeys(literal.variant.title for literal in group))
             excerpt, at = around(first.variant.outcome.text or "", first.offset)
-            parts = all(literal.variant.kind is Kind.PARTS for literal in group)
+            mild = all(literal.variant.kind is Kind.PARTS or literal.variant.title == SCHEMAS for literal in group)
             yield self.finding(
                 facts,
                 f"Python's {shorten(first.text)} reaches the prompt, with {listed(shapes)}",
                 remedy=_REMEDIES.get(first.variant.kind, "Print what is not a string with tojson."),
                 place=place,
-                severity=Severity.WARNING if parts else None,
+                severity=Severity.WARNING if mild else None,
                 evidence={"literal": first.text, "shapes": shapes, "prompt": excerpt, "excerpt_offset": at},
             )
