@@ -23,12 +23,6 @@ class Position(int):
 
     offset: int
 
-    def __new__(cls, line: int, offset: int) -> Position:
-        """Make a position; compares and prints as its line number."""
-        self = super().__new__(cls, line)
-        self.offset = offset
-        return self
-
 
 class SourceToken(NamedTuple):
     """One lexer token: Jinja's kind (``name``, ``operator``, ``block_end`` ...), its text, and where it starts."""
@@ -67,7 +61,9 @@ class PositionLexer(Lexer):
                 cursor += 1
             if kind != "whitespace":
                 tokens.append(SourceToken(kind, value, cursor))
-            yield Position(line, cursor), kind, value
+            position = Position(line)
+            position.offset = cursor
+            yield position, kind, value
             cursor += len(value)
 
 
