@@ -74,6 +74,11 @@ class Tokenization:
         texts: list[str] = self._tokenizer.decode_batch(batch, skip_special_tokens=False)
         return texts
 
+    @property
+    def splits_special_tokens(self) -> bool:
+        """Whether special tokens in a text are taken for plain text (``split_special_tokens``)."""
+        return bool(self._tokenizer.encode_special_tokens)
+
     def vocabulary(self) -> dict[str, int]:
         """Every vocabulary piece and added token -> its id, in no particular order."""
         return self._tokenizer.get_vocab(with_added_tokens=True)

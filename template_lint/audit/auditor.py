@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from template_lint.audit.cuts import Cuts
+from template_lint.audit.encoding import Encoder
 from template_lint.audit.fields import FieldMap
 from template_lint.audit.headers import Headers, headers_of
 from template_lint.audit.model import Trajectory
+from template_lint.audit.rendered import Prompts
 from template_lint.errors import CannotCheckError
 from template_lint.rendering.api import outcome_of
 from template_lint.rendering.limits import Limits, trusted_memory
@@ -89,7 +92,6 @@ class Auditor:
         self.stops: NDArray[bool_] = np.zeros(size, dtype=np.bool_)
         self.stops[[stop for stop in self.stop_ids if 0 <= stop < size]] = True
         self._templates = {copy.name: ChatTemplate(copy.source, self.profile) for copy in self.snapshot.templates}
-        self._prompt_ids: dict[str, list[int]] = {}
         self.headers: Headers | None = headers_of(self.render_text, self.tokenization)
         self.bos_id, self.bos_count = self._bos()
 
@@ -143,24 +145,29 @@ class Auditor:
         model = load_model(options.model, device=options.device, dtype=options.dtype, offline=offline)
         return Scorer(model, batch_tokens=options.batch_tokens, chunk=options.chunk)
 
-    def prompt_ids(self, text: str) -> list[int]:
-        """Ids of a rendered prompt. The rollouts of one group share theirs: the last few are remembered."""
-        ids = self._prompt_ids.get(text)
-        if ids is None:
-            if len(self._prompt_ids) >= 64:
-                self._prompt_ids.clear()
-            ids = self._prompt_ids[text] = self.tokenization.encode(text)
-        return ids
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Encodes texts, which it cuts where turns open (where that is not known, at special tokens of a prompt)."""
+        openers = self.headers.openers if self.headers is not None else self._small_prompt or ()
+        return Encoder(self.tokenization, Cuts(self.tokenization, openers))
+
+    @cached_property
+    def prompts(self) -> Prompts | None:
+        """Renders the prompts of rows; None where they are not to be, or cannot be, rendered."""
+        return Prompts(self.render, self.encoder) if self.options.render and self.has_template else None
+
+    @cached_property
+    def _small_prompt(self) -> list[int] | None:
+        text = self.render_text([{"role": "user", "content": "x"}], None, True)
+        return None if text is None else self.tokenization.encode(text)
 
     def _bos(self) -> tuple[int | None, int | None]:
         named = self.variables.get("bos_token")
         bos_id = self.tokenization.token_id(token_text(named)) if named else None
         if bos_id is None or (bos_id < len(self.stops) and self.stops[bos_id]):
             return None, None
-        text = self.render_text([{"role": "user", "content": "x"}], None, True)
-        if text is None:
-            return bos_id, None
-        return bos_id, self.tokenization.encode(text).count(bos_id)
+        small = self._small_prompt
+        return bos_id, None if small is None else small.count(bos_id)
 
 
 def _snapshot(options: AuditOptions, profile: Profile) -> Snapshot:

@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from template_lint.audit.auditor import Auditor
 from template_lint.audit.invariants import PROMPT
-from template_lint.audit.model import Flaw, Trajectory
+from template_lint.audit.model import Flaw
+from template_lint.audit.rendered import Prompt
 
-_MOST_PROMPTS = 4
 
+def prompt_flaw(own: list[int], candidates: Iterator[Prompt], first: list[int], auditor: Auditor) -> Flaw | None:
+    """What is wrong with a buffer of ids ``own``; None if it begins with one of the prompts.
 
-def prompt_flaw(row: Trajectory, auditor: Auditor) -> tuple[bool, Flaw | None]:
-    """(whether it could be asked, the flaw). Asked where the row has messages and they render.
-
-    Messages may be the prompt or the whole conversation: the prompt is what stands before one of the assistant's
-    messages, or all. It is enough that one of these fits.
+    ``first`` are the ids of the first prompt, which has been taken from ``candidates`` already.
     """
-    if row.messages is None or not auditor.options.render or not auditor.has_template:
-        return False, None
-    own = row.ids.tolist()
     best: tuple[int, list[int]] | None = None
-    for messages in _prompts(row.messages):
-        text = auditor.render(messages, tools=row.tools, kwargs=row.kwargs).text
-        if text is None:
-            continue
-        ids = auditor.prompt_ids(text)
+    ids: list[int] | None = first
+    while ids is not None:
         if own[: len(ids)] == ids:
-            return True, None
+            return None
         same = _common_prefix(own, ids)
         if best is None or same > best[0]:
             best = same, ids
-    if best is None:
-        return False, None
+        following = next(candidates, None)
+        ids = None if following is None else auditor.encoder.encode_batch([following.cut])[0]
+    assert best is not None
     same, ids = best
-    return True, Flaw(PROMPT, _difference(auditor, own, ids, same), min(same, len(own) - 1))
-
-
-def _prompts(messages: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """The whole list where it is no finished conversation, then what stands before each message of the assistant."""
-    before = [at for at, message in enumerate(messages) if at and message.get("role") == "assistant"]
-    if not before or before[-1] != len(messages) - 1:
-        yield messages
-    for at in before[:_MOST_PROMPTS]:
-        yield messages[:at]
+    return Flaw(PROMPT, _difference(auditor, own, ids, same), min(same, len(own) - 1))
 
 
 def _common_prefix(one: list[int], other: list[int]) -> int:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from template_lint.audit.auditor import Auditor
+from template_lint.audit.encoding import CutText
 from template_lint.audit.model import DriftResult, Trajectory
+from template_lint.audit.rendered import Prompt
 from template_lint.errors import CannotCheckError
 from template_lint.tito.drift import Verdict, compare
+from template_lint.tokenization import Tokenization
 
 CLEAN = DriftResult(Verdict.CLEAN.value)
 
@@ -20,37 +23,58 @@ class Reencoded(NamedTuple):
     ids: list[int]
 
 
-def reencode(rows: Sequence[Trajectory], auditor: Auditor) -> list[Reencoded | None]:
-    """The drift of every row, in order; None where the tokenizer's tokens have no bytes of their own and ids changed.
+class Encoded(NamedTuple):
+    """By index of the row: its drift, where it could be decoded, and the ids of its first prompt, where it has one."""
 
-    All ids must be in the vocabulary.
+    again: dict[int, Reencoded | None]
+    prompts: dict[int, list[int]]
+
+
+def reencode(
+    rows: Sequence[Trajectory], codable: Sequence[int], prompts: Mapping[int, Prompt], auditor: Auditor
+) -> Encoded:
+    """The drift of the rows ``codable``, and the ids of ``prompts``; both are indexed by row.
+
+    All ids of codable rows must be in the vocabulary. A drift is None where the tokenizer's tokens have no bytes of
+    their own and ids changed. A buffer that begins with its prompt is encoded from the prompt's last turn on.
     """
     tokenization = auditor.tokenization
-    lists = [row.ids.tolist() for row in rows]
+    lists = [rows[index].ids.tolist() for index in codable]
     texts = tokenization.decode_batch(lists)
-    encoded = tokenization.encode_batch(texts)
-    results: list[Reencoded | None] = []
-    for row, ids, text, again in zip(rows, lists, texts, encoded, strict=True):
-        if again == ids:
-            results.append(Reencoded(CLEAN, []))
-            continue
-        try:
-            drift = compare(tokenization, ids, (row.mask == 1).tolist(), text, again)
-        except CannotCheckError:
-            results.append(None)
-            continue
-        assert drift.first is not None
-        result = DriftResult(
-            verdict=drift.verdict.value,
-            drifted=drift.drifted,
-            silent=drift.same_length,
-            straddling=len(drift.straddling),
-            mismatch=drift.mismatch.value if drift.mismatch else None,
-            first=drift.first,
-            end=len(ids) - _common_tail(ids, again, drift.first),
-        )
-        results.append(Reencoded(result, again))
-    return results
+    buffers = [_cut(text, prompts.get(index)) for index, text in zip(codable, texts, strict=True)]
+    encoded = auditor.encoder.encode_batch([*buffers, *(prompt.cut for prompt in prompts.values())])
+    again: dict[int, Reencoded | None] = {}
+    for index, ids, text, back in zip(codable, lists, texts, encoded[: len(codable)], strict=True):
+        again[index] = Reencoded(CLEAN, []) if back == ids else _changed(rows[index], ids, text, back, tokenization)
+    return Encoded(again, dict(zip(prompts, encoded[len(codable) :], strict=True)))
+
+
+def _cut(text: str, prompt: Prompt | None) -> CutText:
+    """A decoded buffer, cut as its prompt is, and not behind the last place at which that may be cut."""
+    if prompt is None or prompt.text is None or len(prompt.cut.known) < 2 or not text.startswith(prompt.text):
+        return CutText((), text)
+    known = prompt.cut.known[:-1]
+    return CutText(known, text[sum(map(len, known)) :])
+
+
+def _changed(
+    row: Trajectory, ids: list[int], text: str, again: list[int], tokenization: Tokenization
+) -> Reencoded | None:
+    try:
+        drift = compare(tokenization, ids, (row.mask == 1).tolist(), text, again)
+    except CannotCheckError:
+        return None
+    assert drift.first is not None
+    result = DriftResult(
+        verdict=drift.verdict.value,
+        drifted=drift.drifted,
+        silent=drift.same_length,
+        straddling=len(drift.straddling),
+        mismatch=drift.mismatch.value if drift.mismatch else None,
+        first=drift.first,
+        end=len(ids) - _common_tail(ids, again, drift.first),
+    )
+    return Reencoded(result, again)
 
 
 def _common_tail(one: list[int], other: list[int], first: int) -> int:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from template_lint.audit.auditor import Auditor
@@ -13,10 +13,21 @@ from template_lint.audit.batch import Batch
 from template_lint.audit.causes import CAUSES, GREEDY, MISPLACED, diagnose
 from template_lint.audit.causes import LOGITS as UNNORMALISED
 from template_lint.audit.health import Health, measure
-from template_lint.audit.invariants import BOS, NOTHING, OUTSIDE, PROMPT, UNEQUAL, UNREACHABLE, flaws_of, length_flaw
+from template_lint.audit.invariants import (
+    BOS,
+    NOTHING,
+    OUTSIDE,
+    PROMPT,
+    UNEQUAL,
+    UNREACHABLE,
+    Found,
+    flaws_of,
+    length_flaw,
+)
 from template_lint.audit.model import Diagnosis, Trajectory, TrajectoryResult
 from template_lint.audit.prompts import prompt_flaw
 from template_lint.audit.reencoding import Reencoded, reencode
+from template_lint.audit.rendered import Prompt
 
 _ALONE = (GREEDY, UNNORMALISED, MISPLACED)
 
@@ -69,17 +80,18 @@ def _audit_whole(
         for index, flaws in enumerate(found.flaws)
         if not any(flaw.rule in (OUTSIDE, UNREACHABLE) for flaw in flaws)
     ]
-    reencoded = dict(zip(codable, reencode([rows[index] for index in codable], auditor), strict=True))
+    candidates = _candidates(rows, found, auditor)
+    likely = {index: first for index, prompts in candidates.items() if (first := next(prompts, None)) is not None}
+    encoded = reencode(rows, codable, likely, auditor)
     for index, row in enumerate(rows):
         flaws, asked = found.flaws[index], found.asked[index]
-        # A second BOS is why the prompt differs: that is said once.
-        bos = any(flaw.rule == BOS for flaw in flaws)
-        could, flaw = (False, None) if bos else prompt_flaw(row, auditor)
-        if could:
+        prompt = encoded.prompts.get(index)
+        if prompt is not None:
             asked.append(PROMPT)
-        if flaw is not None:
-            flaws.append(flaw)
-        back = reencoded.get(index)
+            flaw = prompt_flaw(row.ids.tolist(), candidates[index], prompt, auditor)
+            if flaw is not None:
+                flaws.append(flaw)
+        back = encoded.again.get(index)
         drift = None if back is None else back.drift
         diagnosis: Diagnosis | None = diagnose(row, drift) if ratios.suspicious[index] else None
         if row.logprobs is not None:
@@ -97,3 +109,14 @@ def _audit_whole(
             mean_log_distance=float(ratios.distances[index]) if compared else None,
             diagnosis=diagnosis,
         )
+
+
+def _candidates(rows: Sequence[Trajectory], found: Found, auditor: Auditor) -> dict[int, Iterator[Prompt]]:
+    """The prompts that a row may begin with, by its index. A second BOS is why a prompt differs: that is said once."""
+    if auditor.prompts is None:
+        return {}
+    return {
+        index: auditor.prompts.candidates(row)
+        for index, row in enumerate(rows)
+        if row.messages is not None and not any(flaw.rule == BOS for flaw in found.flaws[index])
+    }

@@ -71,7 +71,7 @@ def recorded(auditor: Auditor, target: Path, tmp_path_factory: pytest.TempPathFa
     for file in target.iterdir():
         if file.name != "config.json":
             shutil.copy(file, folder)
-    prompt = auditor.prompt_ids(auditor.render_text(MESSAGES, None, True) or "")
+    prompt = auditor.encoder.encode(auditor.render_text(MESSAGES, None, True) or "")
     rows = []
     for ids, logprobs in zip(*draw(model, prompt, 30, 64), strict=True):
         rows.append(

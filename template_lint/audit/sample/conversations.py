@@ -100,7 +100,7 @@ class Talker:
             text = self.auditor.render_text(messages, tools, True)
         if text is None:
             raise CannotCheckError(f"the template of {self.auditor.options.target} renders no prompt of one message.")
-        pieces = [Piece(self.auditor.prompt_ids(text), False)]
+        pieces = [Piece(self.auditor.encoder.encode(text), False)]
         for _ in range(rounds):
             pieces += [self.turn(random, _call(random)), self._result(random)]
         pieces.append(self.turn(random, _sentence(random, 20, 90)))
