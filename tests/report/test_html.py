@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import shutil
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -16,38 +14,11 @@ from template_lint.config import Options
 from template_lint.model import Report
 from template_lint.report.html import MOST_TEMPLATES, write
 from template_lint.report.layout.canvas import Canvas
+from tests.report.pages import HOSTILE, Page, in_a_browser
 from tests.report.samples import file_target, prefix_finding, report, template_report
 from tests.tito import toy_models
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-VOID = {"meta", "link", "br"}
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\x1b[31m\u202e{{ 7 * 7 }}&lt;"
-
-
-class Page(HTMLParser):
-    """Tags, attributes and text of a page; fails where a tag is not closed in order."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self._open: list[str] = []
-        self.feed(text)
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def attributes(self, name: str) -> list[str]:
-        return [value for _, attrs in self.tags for key, value in attrs.items() if key == name and value is not None]
 
 
 def page(result: Report) -> str:
@@ -138,31 +109,8 @@ def test_an_unread_target_is_said_first(tmp_path: Path) -> None:
     assert text.index("not checked") < text.index("</main>")
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (1200, "dark"), (360, "light"), (360, "dark")])
-def test_a_browser_shows_it_without_a_complaint(examples: str, tmp_path: Path, width: int, scheme: Any) -> None:
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright to look at the page")
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium on this machine")
-    file = tmp_path / "report.html"
-    file.write_text(examples, encoding="utf-8")
-    said: list[str] = []
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        )
-        view = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
-        view.on("console", lambda message: said.append(message.text))
-        view.on("pageerror", lambda error: said.append(str(error)))
-        view.on("request", lambda request: said.append(request.url) if not request.url.startswith("file:") else None)
-        view.goto(file.as_uri())
-        overflow = view.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        contrast = view.evaluate(
-            "getComputedStyle(document.body).color + getComputedStyle(document.body).backgroundColor"
-        )
-        browser.close()
-    assert said == [] or all(url.startswith("data:") for url in said)
-    assert overflow == 0
+def test_a_browser_shows_it_without_a_complaint(examples: str, tmp_path: Path, width: int, scheme: str) -> None:
+    colours = "getComputedStyle(document.body).color + getComputedStyle(document.body).backgroundColor"
+    contrast = in_a_browser(examples, tmp_path, width, scheme, colours)
     assert len(set(re.findall(r"rgb[^)]*\)", contrast))) == 2
