@@ -12,6 +12,9 @@ import argparse
 import resource
 import subprocess
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 WAYS = ("stretches of 256", "stretches of 64", "at once", "one forward pass, float32 logits")
 
@@ -40,21 +43,11 @@ def measure(way: str, length: int, vocabulary: int) -> str:
     import time
 
     import torch
-    from transformers import Qwen3Config, Qwen3ForCausalLM
 
     from template_lint.audit.scoring.scorer import Buffer, Scorer
+    from tests.audit.scoring.models import tiny_model
 
-    torch.manual_seed(0)
-    config = Qwen3Config(
-        vocab_size=vocabulary,
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        head_dim=16,
-    )
-    model = Qwen3ForCausalLM(config).eval()
+    model = tiny_model(vocabulary=vocabulary, width=64)
     ids = torch.randint(0, vocabulary, (length,)).tolist()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.perf_counter()

@@ -11,19 +11,24 @@ torch = pytest.importorskip("torch", reason="scoring needs torch: pip install 't
 VOCABULARY = 101
 
 
-def tiny_model(*, dtype: Any = None, vocabulary: int = VOCABULARY, scale: float = 1.0, seed: int = 0) -> Any:
-    """A Qwen3 model of two layers. ``scale`` multiplies the logits, so that distributions are sharp or flat."""
+def tiny_model(
+    *, dtype: Any = None, vocabulary: int = VOCABULARY, width: int = 32, scale: float = 1.0, seed: int = 0
+) -> Any:
+    """A Qwen3 model of two layers and a hidden size of ``width``, ready to score.
+
+    ``scale`` multiplies the logits, so that distributions are sharp or flat.
+    """
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
     torch.manual_seed(seed)
     config = Qwen3Config(
         vocab_size=vocabulary,
-        hidden_size=32,
-        intermediate_size=64,
+        hidden_size=width,
+        intermediate_size=2 * width,
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
-        head_dim=8,
+        head_dim=width // 4,
         max_position_embeddings=4096,
         tie_word_embeddings=False,
     )
