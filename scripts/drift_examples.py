@@ -13,18 +13,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from template_lint.lock.drift.model import DriftReport, SideInfo
+from template_lint.lock.drift.model import DriftReport
 from template_lint.lock.drift.run import compare
-from template_lint.lock.drift.sides import Kind, Pair, Patch, side_of
+from template_lint.lock.drift.sides import Pair, Patch
 from template_lint.patches.index import digest, read_source
-from template_lint.rendering.profiles import parse_profile
 from template_lint.report.drift.text import write
 from template_lint.report.layout.canvas import Canvas
-from template_lint.snapshot.folder import load_folder
-from template_lint.target import Target, TargetKind
+from tests.lock.pairs import pair
 
 REPO = "harbour/pilot-1b"
-PROFILE = parse_profile("5.24")
 WIDTH = 100
 
 _TEMPLATE = """\
@@ -92,19 +89,12 @@ def _cases() -> list[_Case]:
 
 
 def _pair(case: _Case, folder: Path) -> Pair:
-    sides = []
-    for word, files in (("pinned", case.before), ("live", case.after)):
-        place = folder / word
-        place.mkdir(parents=True)
-        for name, text in files.items():
-            (place / name).write_text(text, encoding="utf-8")
-        commit = hashlib.sha1(f"{word}{sorted(files.items())}".encode()).hexdigest()
-        target = Target(f"{REPO}@{commit}", TargetKind.HUB, repo=REPO, revision=commit)
-        snapshot = load_folder(target, place, profile_version=PROFILE.version, repo=REPO, revision=commit)
-        info = SideInfo(word, target.text, PROFILE.label, REPO, commit, "main")
-        sides.append(side_of(snapshot, info, PROFILE))
+    commits = {
+        word: hashlib.sha1(f"{word}{sorted(files.items())}".encode()).hexdigest()
+        for word, files in (("pinned", case.before), ("live", case.after))
+    }
     patches = {} if case.patch is None else {"default": case.patch}
-    return Pair(REPO, Kind.PIN, sides[0], sides[1], patches, REPO)
+    return pair(folder, case.before, case.after, repo=REPO, commits=commits, patches=patches)
 
 
 def _printed(report: DriftReport) -> str:

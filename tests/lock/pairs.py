@@ -49,6 +49,7 @@ def pair(
     before: Mapping[str, str],
     after: Mapping[str, str],
     *,
+    repo: str = REPO,
     commits: Mapping[str, str] = COMMITS,
     patches: Mapping[str, Patch] | None = None,
     transformers: str = "5.24",
@@ -61,11 +62,11 @@ def pair(
         for name, text in files.items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_text(text, encoding="utf-8")
-        target = Target(f"{REPO}@{commits[word]}", TargetKind.HUB, repo=REPO, revision=commits[word])
-        snapshot = load_folder(target, place, profile_version=profile.version, repo=REPO, revision=commits[word])
-        info = SideInfo(word, target.text, profile.label, REPO, commits[word], "main")
+        target = Target(f"{repo}@{commits[word]}", TargetKind.HUB, repo=repo, revision=commits[word])
+        snapshot = load_folder(target, place, profile_version=profile.version, repo=repo, revision=commits[word])
+        info = SideInfo(word, target.text, profile.label, repo, commits[word], "main")
         sides.append(side_of(snapshot, info, profile))
-    return Pair(REPO, Kind.PIN, sides[0], sides[1], dict(patches or {}), REPO)
+    return Pair(repo, Kind.PIN, sides[0], sides[1], dict(patches or {}), repo)
 
 
 def drift(
