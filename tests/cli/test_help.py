@@ -53,3 +53,17 @@ def test_commands_with_many_options_are_grouped() -> None:
 
 def test_wrong_usage_ends_its_sentence(run: Run) -> None:
     assert "argument (extra). See template-lint init" in run("init", "extra").stderr
+
+
+def test_the_examples_of_the_program_stand_on_lines_of_their_own(run: Run) -> None:
+    lines = run("--help").stdout.splitlines()
+    examples = [line for line in lines if line.startswith("  template-lint ")]
+    assert [line.split()[1] for line in examples] == ["check", "check", "render", "audit", "explain"]
+    assert all(len(line) <= 80 for line in examples)
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_arguments_are_not_among_the_options(name: str, run: Run) -> None:
+    lines = run(name, "--help").stdout.splitlines()
+    rows = [line for line in lines if line.startswith("  [") and not line.startswith("  [default")]
+    assert rows == []

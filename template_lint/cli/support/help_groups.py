@@ -41,13 +41,13 @@ GROUPS = {
 def grouped(parameters: Sequence[click.Parameter], context: click.Context) -> list[tuple[str, list[tuple[str, str]]]]:
     """(heading, rows of option and help) for each group that has any, in the order of GROUPS.
 
-    An option that no group names goes to the last one.
+    An option that no group names goes to the last one. Arguments are none: the usage line and the text name them.
     """
     last = list(GROUPS)[-1]
     homes = {name: heading for heading, names in GROUPS.items() for name in names}
     rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in GROUPS}
     for parameter in parameters:
-        row = parameter.get_help_record(context)
+        row = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
         if row is not None:
             found = [homes[option] for option in parameter.opts if option in homes]
             rows[found[0] if found else last].append(row)

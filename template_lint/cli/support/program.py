@@ -99,9 +99,21 @@ def _print_version(ctx: click.Context, _option: click.Parameter, value: bool) ->
     ctx.exit()
 
 
+INTRODUCTION = """Lint chat templates: does appending a message change how earlier messages were rendered?
+
+\b
+template-lint check examples/                lint templates and model folders
+template-lint check Qwen/Qwen3-8B            lint a model on the Hub
+template-lint render template.jinja          show what the model reads
+template-lint audit runs/ --tokenizer MODEL  check recorded rollouts
+template-lint explain TL101                  say what a rule means
+"""
+
+
 @click.group(
     cls=Program,
     invoke_without_command=True,
+    help=INTRODUCTION,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 nothing found, 1 findings, 2 wrong usage or internal error, 3 something was not checked.",
 )
@@ -111,12 +123,7 @@ def _print_version(ctx: click.Context, _option: click.Parameter, value: bool) ->
 @click.option("--debug", is_flag=True, help=f"Print tracebacks ({DEBUG_VARIABLE}=1 does the same).")
 @click.pass_context
 def program(context: click.Context, debug: bool) -> None:
-    """Lint chat templates: does appending a message change how earlier messages were rendered?
-
-    \b template-lint check examples/             lint template files and model folders template-lint check
-    Qwen/Qwen3-8B         lint a model on the Hub template-lint render chat_template.jinja  show a conversation as the
-    model reads it template-lint explain TL101               say what a rule means and how to fix it
-    """
+    """Show the help where no command is named."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
         context.exit(ExitCode.WRONG)
