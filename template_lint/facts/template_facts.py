@@ -192,15 +192,19 @@ class TemplateFacts(Renders):
             self.no_tokenizer = str(error)
             return None
 
+    @property
+    def tokenizer(self) -> Tokenization:
+        """``tokenization`` for who knows that it is there, such as a rule that needs a tokenizer."""
+        assert self.tokenization is not None
+        return self.tokenization
+
     def ids(self, text: str) -> list[int]:
         """Token ids of a rendered text, without special tokens added; memoised."""
-        assert self.tokenization is not None
         ids = self._ids.get(text)
         if ids is None:
-            ids = self._ids[text] = self.tokenization.encode(text)
+            ids = self._ids[text] = self.tokenizer.encode(text)
         return ids
 
     def token_text(self, token_id: int | None) -> str | None:
         """The text that one id decodes to; None for None (past the end)."""
-        assert self.tokenization is not None
-        return None if token_id is None else self.tokenization.decode([token_id])
+        return None if token_id is None else self.tokenizer.decode([token_id])

@@ -107,8 +107,7 @@ def _stops(before: TemplateFacts, after: TemplateFacts) -> Iterator[Aspect]:
 
 
 def _names(facts: TemplateFacts) -> str:
-    assert facts.tokenization is not None
-    return ", ".join(f"{facts.token_text(token_id)} ({token_id})" for token_id in facts.tokenization.eos_ids) or "none"
+    return ", ".join(f"{facts.token_text(token_id)} ({token_id})" for token_id in facts.tokenizer.eos_ids) or "none"
 
 
 def _cut(text: str | None) -> str | None:

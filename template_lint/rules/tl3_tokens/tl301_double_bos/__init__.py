@@ -59,8 +59,7 @@ class DoubleBos(Rule):
             yield from self._added(facts)
 
     def _added(self, facts: TemplateFacts) -> Iterator[Finding]:
-        assert facts.tokenization is not None
-        habits = facts.tokenization.habits
+        habits = facts.tokenizer.habits
         text = facts.render([ASK], generation_prompt=True).text
         if text is None or not habits.adds_bos or facts.ids(text)[:1] != [habits.bos_id]:
             return

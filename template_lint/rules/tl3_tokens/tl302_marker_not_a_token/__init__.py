@@ -38,9 +38,7 @@ class MarkerNotAToken(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Ask the tokenizer for each mark."""
-        tokenization = facts.tokenization
-        assert tokenization is not None
-        spelled = [mark for mark in written_marks(facts) if _is_spelled(tokenization, mark)]
+        spelled = [mark for mark in written_marks(facts) if _is_spelled(facts.tokenizer, mark)]
         control = [mark for mark in spelled if is_control(mark)]
         in_turns = set(marks_in_turns(facts))
         tags = [
@@ -53,9 +51,8 @@ class MarkerNotAToken(Rule):
             yield self._finding(facts, [*forced, *tags], Severity.WARNING if forced else Severity.INFO)
 
     def _finding(self, facts: TemplateFacts, marks: Sequence[str], severity: Severity) -> Finding:
-        assert facts.tokenization is not None
         marks = list(dict.fromkeys(marks))
-        pieces = {mark: [facts.token_text(token_id) for token_id in facts.tokenization.encode(mark)] for mark in marks}
+        pieces = {mark: [facts.token_text(token_id) for token_id in facts.tokenizer.encode(mark)] for mark in marks}
         first = " ".join(map(repr, pieces[marks[0]]))
         verb = "is no token" if len(marks) == 1 else "are no tokens"
         return self.finding(

@@ -75,12 +75,9 @@ class TurnEndNotStop(Rule):
             )
 
     def _finding(self, facts: TemplateFacts, end: _End) -> Finding:
-        assert facts.tokenization is not None
-        stops = {token_id: facts.token_text(token_id) for token_id in facts.tokenization.eos_ids}
+        stops = {token_id: facts.token_text(token_id) for token_id in facts.tokenizer.eos_ids}
         shown = ", ".join(f"{text} ({token_id})" for token_id, text in stops.items())
-        known = (
-            "" if facts.tokenization.habits.has_stop_ids else " by its tokenizer; generation_config.json is not here"
-        )
+        known = "" if facts.tokenizer.habits.has_stop_ids else " by its tokenizer; generation_config.json is not here"
         return self.finding(
             facts,
             f"{end.what} ends with {shorten(end.text.strip())}, and generation stops at {shown}{known}",
@@ -92,9 +89,8 @@ class TurnEndNotStop(Rule):
 
 def _is_spelled(facts: TemplateFacts, end: _End) -> bool:
     """Whether no mark of the end is a token at all, which is TL302's to report."""
-    assert facts.tokenization is not None
     marks = [mark for mark in ending_of(end.text).marks if is_control(mark)]
-    return bool(marks) and all(facts.tokenization.token_id(mark) is None for mark in marks)
+    return bool(marks) and all(facts.tokenizer.token_id(mark) is None for mark in marks)
 
 
 def _reply_end(facts: TemplateFacts) -> _End | None:
@@ -129,6 +125,5 @@ def _call_end(facts: TemplateFacts) -> _End | None:
 
 def _ids_from(facts: TemplateFacts, text: str, start: int) -> list[int]:
     """The ids of the tokens that begin at or after a code point."""
-    assert facts.tokenization is not None
-    ids, offsets = facts.tokenization.encode_with_offsets(text)
+    ids, offsets = facts.tokenizer.encode_with_offsets(text)
     return [token_id for token_id, (begin, _) in zip(ids, offsets, strict=True) if begin >= start]

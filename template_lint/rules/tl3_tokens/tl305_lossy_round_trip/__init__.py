@@ -44,10 +44,9 @@ class LossyRoundTrip(Rule):
         yield from self._skipped(facts)
 
     def _changed(self, facts: TemplateFacts, texts: dict[str, str]) -> Iterator[Finding]:
-        assert facts.tokenization is not None
         for name, text in texts.items():
-            decoded = facts.tokenization.decode(facts.ids(text))
-            cleaned = _clean(decoded) if facts.tokenization.habits.cleans_up else decoded
+            decoded = facts.tokenizer.decode(facts.ids(text))
+            cleaned = _clean(decoded) if facts.tokenizer.habits.cleans_up else decoded
             if cleaned == text:
                 continue
             at = common_prefix_length(cleaned, text)
@@ -64,7 +63,6 @@ class LossyRoundTrip(Rule):
 
     def _skipped(self, facts: TemplateFacts) -> Iterator[Finding]:
         """The special tokens that stand inside an assistant's turn, its own end left out."""
-        assert facts.tokenization is not None
         found: dict[int, None] = {}
         for scenario in facts.scenarios:
             if scenario.name != _CALL or not facts.tool_rules_apply:
@@ -72,11 +70,9 @@ class LossyRoundTrip(Rule):
             prompt, turn = (facts.render_scenario(scenario, count, count == 1).text for count in (1, 2))
             if prompt is None or turn is None or not turn.startswith(prompt):
                 continue
-            ids = [
-                token_id for token_id in facts.ids(turn[len(prompt) :]) if token_id not in facts.tokenization.eos_ids
-            ]
-            last = next((i for i in range(len(ids) - 1, -1, -1) if facts.token_text(ids[i]).strip()), 0)  # type: ignore[union-attr]
-            found.update(dict.fromkeys(i for i in ids[:last] if i in facts.tokenization.special_ids))
+            ids = [token_id for token_id in facts.ids(turn[len(prompt) :]) if token_id not in facts.tokenizer.eos_ids]
+            last = next((i for i in range(len(ids) - 1, -1, -1) if (facts.token_text(ids[i]) or "").strip()), 0)
+            found.update(dict.fromkeys(i for i in ids[:last] if i in facts.tokenizer.special_ids))
         if found:
             marks = [facts.token_text(token_id) or "" for token_id in found]
             yield self.finding(

@@ -30,10 +30,9 @@ class MarkerNotSpecial(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """One finding for all marks of the kind."""
-        tokenization = facts.tokenization
-        assert tokenization is not None
-        plain = tokenization.added_ids - tokenization.special_ids
-        marks = [mark for mark in written_marks(facts) if tokenization.token_id(mark) in plain]
+        tokenizer = facts.tokenizer
+        plain = tokenizer.added_ids - tokenizer.special_ids
+        marks = [mark for mark in written_marks(facts) if tokenizer.token_id(mark) in plain]
         if marks:
             verb = "is an added token that is" if len(marks) == 1 else "are added tokens that are"
             yield self.finding(
@@ -42,5 +41,5 @@ class MarkerNotSpecial(Rule):
                 "split them",
                 remedy="Know it when you strip or parse replies; refuse such text from users.",
                 place=first_place(facts, marks[0]),
-                evidence={"marks": {mark: tokenization.token_id(mark) for mark in marks}},
+                evidence={"marks": {mark: tokenizer.token_id(mark) for mark in marks}},
             )

@@ -33,7 +33,6 @@ class BoundaryMerge(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Look for a token that straddles the border, in questions whose text and ids hold."""
-        assert facts.tokenization is not None
         questions = [q for q in facts.answered(Appended.TOOL) if q.holds and not q.scenario.own]
         if not questions:
             raise Skip("no tool result can be appended in text (TL101, TL202)")
@@ -44,7 +43,7 @@ class BoundaryMerge(Rule):
             border = len(earlier.rstrip())
             if _is_spelled(facts, earlier[:border]):
                 continue
-            ids, offsets = facts.tokenization.encode_with_offsets(later)
+            ids, offsets = facts.tokenizer.encode_with_offsets(later)
             straddling = [i for i, (a, b) in zip(ids, offsets, strict=True) if a < border < b]
             if straddling and token_divergence(facts, question) is None:
                 seen.setdefault(straddling[0], []).append(question.scenario.name)
@@ -65,11 +64,7 @@ class BoundaryMerge(Rule):
 
 def _is_spelled(facts: TemplateFacts, text: str) -> bool:
     """Whether a text ends with a mark that should be a token and is none."""
-    assert facts.tokenization is not None
     marks = marks_of(text[-_LONGEST:])
     return (
-        bool(marks)
-        and text.endswith(marks[-1])
-        and is_control(marks[-1])
-        and not facts.tokenization.token_id(marks[-1])
+        bool(marks) and text.endswith(marks[-1]) and is_control(marks[-1]) and not facts.tokenizer.token_id(marks[-1])
     )

@@ -28,8 +28,7 @@ class UnreachableIds(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Compare the two sizes."""
-        assert facts.tokenization is not None
-        rows, entries = facts.tokenization.habits.rows, facts.tokenization.vocab_size
+        rows, entries = facts.tokenizer.habits.rows, facts.tokenizer.vocab_size
         if rows is None:
             raise Skip("config.json, which says how many ids the model has, is not beside the tokenizer")
         evidence = {"rows": rows, "entries": entries}

@@ -58,23 +58,21 @@ class ControlTokenInjection(Rule):
 
 def _control_token(facts: TemplateFacts) -> tuple[str, int]:
     """The special token to try: one that ends generation and that the template prints, else any that it prints."""
-    tokenization = facts.tokenization
-    assert tokenization is not None
+    tokenizer = facts.tokenizer
     reply = {"role": "assistant", "content": "zqreply"}
     text = facts.render([ASK, reply, ASK], generation_prompt=True).text or facts.render([ASK]).text or ""
-    printed = [token_id for token_id in dict.fromkeys(facts.ids(text)) if token_id in tokenization.special_ids]
-    for token_id in [*(token_id for token_id in tokenization.eos_ids if token_id in printed), *reversed(printed)]:
-        return tokenization.token(token_id), token_id
+    printed = [token_id for token_id in dict.fromkeys(facts.ids(text)) if token_id in tokenizer.special_ids]
+    for token_id in [*(token_id for token_id in tokenizer.eos_ids if token_id in printed), *reversed(printed)]:
+        return tokenizer.token(token_id), token_id
     raise Skip("the template prints no special token of this tokenizer")
 
 
 def _injects(facts: TemplateFacts, field: Field, control: str, token_id: int) -> bool:
-    assert facts.tokenization is not None
     text = _render(facts, field, control)
     at = text.find(_BEFORE + control)
     if at < 0:
         return False
-    ids, offsets = facts.tokenization.encode_with_offsets(text)
+    ids, offsets = facts.tokenizer.encode_with_offsets(text)
     place = at + len(_BEFORE)
     # A token may take the space beside it along.
     return any(found == token_id and start <= place < end for found, (start, end) in zip(ids, offsets, strict=True))
