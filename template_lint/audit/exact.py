@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from numpy import floating
     from numpy.typing import NDArray
+
+_Key = TypeVar("_Key")
 
 GRID = 1 << 32
 """Values are summed in units of 2**-32."""
@@ -61,8 +63,7 @@ class Histogram:
 
     def merge(self, other: Histogram) -> None:
         """Add the counts of another histogram of the same shape."""
-        for index, count in other.counts.items():
-            self.counts[index] = self.counts.get(index, 0) + count
+        add_counts(self.counts, other.counts)
 
     @property
     def total(self) -> int:
@@ -90,7 +91,7 @@ class Histogram:
         return [(round(index * step * self.width, 9), merged[index]) for index in sorted(merged)]
 
 
-def add_counts(own: dict[str, int], other: Mapping[str, int]) -> None:
+def add_counts(own: dict[_Key, int], other: Mapping[_Key, int]) -> None:
     """Add counts by key, in place."""
     for key, count in other.items():
         own[key] = own.get(key, 0) + count

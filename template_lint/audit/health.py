@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from template_lint.audit.batch import Batch
-from template_lint.audit.exact import GRID, Histogram, grid_mean, grid_sum
+from template_lint.audit.exact import GRID, Histogram, add_counts, grid_mean, grid_sum
 
 if TYPE_CHECKING:
     from numpy import bool_, floating, int64
@@ -85,8 +85,7 @@ class Health:
         self.above += other.above
         if other.largest is not None and other.smallest is not None:
             self._extremes(other.largest, other.smallest)
-        for name, total in other.sums.items():
-            self.sums[name] = self.sums.get(name, 0) + total
+        add_counts(self.sums, other.sums)
         self.logs.merge(other.logs)
         self.sequence_logs.merge(other.sequence_logs)
         for own, theirs in zip(self.surprisal, other.surprisal, strict=True):
