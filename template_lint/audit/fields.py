@@ -22,6 +22,8 @@ FIELDS = {
     "prompt_len": "how many tokens the prompt has",
     "completion_len": "how many tokens follow the prompt",
     "attention_mask": "0 where ids are padding",
+    "prompt_mask": "0 where prompt_ids are padding; with it, completion_mask",
+    "completion_mask": "0 where completion_ids are padding; asked only beside prompt_mask",
     "messages": "the conversation, or its prompt, in OpenAI's format",
     "tools": "the tools that the prompt was rendered with",
     "kwargs": "the template kwargs that the prompt was rendered with",
@@ -35,6 +37,7 @@ FIELDS = {
     "turn": "which turn of it",
 }
 
+_IN_TWO_PARTS = ("prompt_ids", "completion_ids", "prompt_mask", "completion_mask")
 _MISSING = object()
 
 
@@ -70,13 +73,15 @@ class FieldMap(NamedTuple):
 
 
 PRESETS = (
-    FieldMap("template-lint", {name: name for name in FIELDS if name not in ("prompt_ids", "completion_ids")}),
+    FieldMap("template-lint", {name: name for name in FIELDS if name not in _IN_TWO_PARTS}),
     FieldMap(
         "trl",
         {
             "prompt_ids": "prompt_ids",
             "completion_ids": "completion_ids",
             "mask": "tool_mask|env_mask|completion_mask",
+            "prompt_mask": "prompt_mask",
+            "completion_mask": "completion_mask",
             "logprobs": "sampling_per_token_logps|logprobs",
             "trainer_logprobs": "old_per_token_logps",
             "messages": "prompt|messages",

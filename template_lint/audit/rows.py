@@ -59,7 +59,7 @@ def _trajectory(row: Mapping[str, Any], item: Any, fields: FieldMap, origin: Ori
         mask = np.ones(len(ids), dtype=np.uint8)
         mask[:prompt] = 0
         assumed = "no mask: every token after the prompt counts as sampled"
-    keep = _attended(get("attention_mask"), len(ids))
+    keep = _attended(get, len(ids), prompt)
     turn, rollout = get("turn"), get("rollout")
     made = Trajectory(
         origin=origin,
@@ -191,11 +191,20 @@ def _aligned(values: NDArray[Any], length: int, prompt: int | None) -> NDArray[A
     return np.concatenate([np.zeros(prompt, dtype=values.dtype), values])
 
 
-def _attended(values: Any, length: int) -> NDArray[Any] | None:
-    if values is None:
+def _attended(get: Any, length: int, prompt: int | None) -> NDArray[Any] | None:
+    """Which ids are no padding; None where the row does not say."""
+    import numpy as np
+
+    whole, first = get("attention_mask"), get("prompt_mask")
+    if whole is not None:
+        attended = real_numbers("attention_mask", whole) != 0
+        return attended if len(attended) == length else None
+    if first is None or prompt is None:
         return None
-    attended = real_numbers("attention_mask", values)
-    return attended != 0 if len(attended) == length else None
+    # What the trainer left out of the loss as a whole is no padding.
+    rest = real_numbers("completion_mask", get("completion_mask") or []) != 0
+    parts = [real_numbers("prompt_mask", first) != 0, rest if rest.any() else np.ones(length - prompt, dtype=bool)]
+    return np.concatenate(parts) if [len(part) for part in parts] == [prompt, length - prompt] else None
 
 
 def _without_padding(whole: Trajectory, keep: NDArray[Any]) -> Trajectory:

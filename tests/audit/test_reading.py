@@ -113,6 +113,40 @@ def read(row: dict[str, Any], fields: Any = None) -> list[Trajectory]:
     return list(trajectories(row, fields or preset("template-lint"), 0, 1))
 
 
+PADDED_TRL = {
+    "prompt_ids": [0, 0, *PROMPT],
+    "prompt_mask": [0, 0, 1, 1, 1],
+    "completion_ids": [*COMPLETION, 0, 0],
+    "completion_mask": [1, 1, 1, 1, 0, 0],
+    "tool_mask": [*MASK, 1, 1],
+    "sampling_per_token_logps": [*LOGPROBS, 0.0, 0.0],
+    "old_per_token_logps": [*TRAINER, 0.0, 0.0],
+    "advantages": 0.5,
+}
+
+
+def test_the_batch_of_trl_is_read_without_its_padding() -> None:
+    fields = choose([PADDED_TRL], None, {})
+    assert fields is not None and fields.name == "trl"
+    [made] = read(PADDED_TRL, fields)
+    assert (made.ids.tolist(), made.prompt_length) == (PROMPT + COMPLETION, 3)
+    assert made.mask.tolist() == [0, 0, 0, *MASK]
+    assert made.logprobs is not None and made.logprobs.tolist() == [0, 0, 0, *LOGPROBS]
+
+
+def test_a_completion_that_trl_left_out_of_the_loss_is_no_padding() -> None:
+    row = {**PADDED_TRL, "completion_mask": [0] * 6}
+    del row["tool_mask"]
+    [made] = read(row, preset("trl"))
+    assert made.ids.tolist() == [*PROMPT, *COMPLETION, 0, 0]
+    assert not made.mask.any()
+
+
+def test_masks_of_other_lengths_say_nothing_about_padding() -> None:
+    [made] = read({**PADDED_TRL, "prompt_mask": [1, 1]}, preset("trl"))
+    assert made.ids.tolist() == [0, 0, *PROMPT, *COMPLETION, 0, 0]
+
+
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_layout_is_known_by_its_fields_and_gives_the_same_trajectory(name: str) -> None:
     row = json.loads(json.dumps(LAYOUTS[name]))
