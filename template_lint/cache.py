@@ -46,6 +46,7 @@ class ReportCache:
             "selection_error": job.selection_error,
             "display": job.display,
             "compare_engines": job.compare_engines,
+            "responses": _responses(job),
         }
         text = json.dumps(parts, sort_keys=True, default=str)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -103,6 +104,15 @@ def _program_digest() -> str:
                     lines.append(f"{entry.path[len(root) :]} {status.st_size} {status.st_mtime_ns}")
     lines.sort()
     return hashlib.sha256("\n".join([__version__, *lines]).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _responses(job: Job) -> list[Any]:
+    """The model's own parser of responses, which is run by the installed transformers, whatever the profile."""
+    if not job.snapshot.config.keys() & {"response_template", "response_schema"}:
+        return []
+    from template_lint.facts.response_parser import SCHEMA_KEY, TEMPLATE_KEY, installed_transformers
+
+    return [*(job.snapshot.config.get(key) for key in (TEMPLATE_KEY, SCHEMA_KEY)), installed_transformers()]
 
 
 def _to_json(report: TemplateReport) -> dict[str, Any]:

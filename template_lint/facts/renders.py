@@ -169,10 +169,16 @@ class Renders:
         return self._printing_place(self.scenario_context(scenario, count, generation_prompt), offset)
 
     def place_in(
-        self, messages: Sequence[Any], offset: int, *, generation_prompt: bool = False, tools: Any = None
+        self,
+        messages: Sequence[Any],
+        offset: int,
+        *,
+        generation_prompt: bool = False,
+        tools: Any = None,
+        kwargs: Mapping[str, Any] | None = None,
     ) -> Place | None:
         """Where the template prints the character at ``offset`` of any conversation."""
-        return self._printing_place(self.context(messages, tools, {}, generation_prompt), offset)
+        return self._printing_place(self.context(messages, tools, kwargs or {}, generation_prompt), offset)
 
     def line_printing(
         self,

@@ -37,16 +37,18 @@ def inspect(
     variables: Mapping[str, Any] | None = None,
     conversations: list[Scenario] | None = None,
     force_tools: bool = False,
+    config: Mapping[str, Any] | None = None,
 ) -> TemplateReport:
     """The report of all rules (or of ``codes``) on a template, rendered here and unbounded: nothing hostile, please.
 
-    ``variables`` are its special tokens; without any, ``eos_token`` is ``</s>``.
+    ``variables`` are its special tokens; without any, ``eos_token`` is ``</s>``. ``config`` is its
+    tokenizer_config.json.
     """
     copy = TemplateCopy(name="default", source=source, file=FILE)
     target = Target(text=FILE, kind=TargetKind.FILE)
     job = Job(
         copy=copy,
-        snapshot=Snapshot(target=target, files={}, templates=(copy,), copies=(copy,)),
+        snapshot=Snapshot(target=target, files={}, templates=(copy,), copies=(copy,), config=config or {}),
         profile=resolve_profile(transformers),
         codes=codes,
         variables={"eos_token": "</s>"} if variables is None else dict(variables),

@@ -11,6 +11,7 @@ from template_lint.facts import TemplateFacts
 from template_lint.facts.call_grammars import Grammar, find_grammar, read_call, same_value
 from template_lint.facts.literals import python_literals
 from template_lint.facts.probes import ARGUMENT, CALL_NAME, RESULT
+from template_lint.facts.response_parser import TEMPLATE_KEY, ResponseParser, config_file, load_response_parser
 from template_lint.facts.variants import (
     HARD_ARGUMENTS,
     JSON_RESULT,
@@ -37,17 +38,77 @@ class CallRoundTrip(Rule):
     and a mapping is rendered and read back in the language that the model writes calls in: JSON in tags, a name and
     then JSON, XML parameters, a Python call. Then the same is asked of JSON-looking text around a tool result.
 
-    Why it matters: the model learns to write calls that its own parser refuses or misreads.
+    A model whose tokenizer_config.json has a ``response_template`` brings its own parser. Then finished turns of every
+    kind (an answer, calls, several calls, with content or reasoning before them) are given to ``parse_response`` of the
+    installed transformers, with the prompt before them and the tools, and the message that comes back is compared with
+    the one that was rendered: number of calls, names, arguments with their types, content and reasoning. This is asked
+    of templates without tools, too. A ``response_template`` that transformers does not accept is a finding, as is one
+    that has to be stopped. A ``response_schema``, which only transformers 5.0 to 5.14 read, is not applied.
 
-    How to fix: print arguments with ``tojson``, whole, instead of pasting values between quotes.
+    Why it matters: the model learns to write calls that its own parser refuses or misreads. What comes back from a
+    wrong ``response_template`` is appended to the conversation, and renders to another prompt.
+
+    How to fix: print arguments with ``tojson``, whole, instead of pasting values between quotes. Let the patterns of
+    ``response_template`` match what the template prints: white space between two calls is a content of its own, which
+    takes the place of the real one, unless a pattern takes it in.
     """
 
     code = "TL208"
     name = "call-round-trip"
     severity = Severity.WARNING
-    needs = ("template", "syntax", "tools")
+    needs = ("template", "syntax")
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Ask the model's own parser where there is one, our grammars where there is none."""
+        parser = load_response_parser(facts)
+        why_not = parser if isinstance(parser, str) else ""
+        asked = 0
+        if parser is not None and not isinstance(parser, str):
+            findings, asked = self._by_response_template(facts, parser)
+            yield from findings
+            if not asked and not findings:
+                why_not = f"{TEMPLATE_KEY} is not asked: no finished turn begins with the prompt that it answers"
+        if facts.tool_rules_apply:
+            try:
+                yield from self._by_grammar(facts, call_too=not asked)
+            except Skip as skip:
+                raise Skip(f"{why_not}; {skip}" if why_not else str(skip)) from None
+        elif not asked:
+            why_not = why_not or "the template knows no tools (TL200)"
+        if why_not:
+            raise Skip(why_not)
+
+    def _by_response_template(self, facts: TemplateFacts, parser: ResponseParser) -> tuple[list[Finding], int]:
+        """What the model's own parser misreads, and the number of turns that it was given."""
+        invalid = parser.invalid()
+        if invalid is not None:
+            what = "checking it was" if invalid.stopped else f"transformers {parser.version} refuses it:"
+            finding = self.finding(
+                facts,
+                f"{TEMPLATE_KEY} cannot be used: {what} {invalid.problem}",
+                remedy=f"Repair {TEMPLATE_KEY} in the config, or remove it: parse_response fails with it.",
+                file=config_file(facts),
+                evidence={"parser": f"transformers {parser.version}", "problem": invalid.problem},
+            )
+            return [finding], 0
+        from template_lint.rules.tl2_messages.tl208_call_round_trip.by_response_template import Reading
+
+        reading = Reading(facts, parser)
+        findings = [
+            self.finding(
+                facts,
+                f"{TEMPLATE_KEY} misreads {misread.turn.sent.title}: {misread.text}"
+                + (" (it renders to the same turn)" if misread.harmless else ""),
+                remedy=f"Let {TEMPLATE_KEY} in {config_file(facts)} read back what the template prints here.",
+                place=misread.turn.place(facts, misread.offset),
+                evidence=misread.evidence(parser),
+                severity=Severity.INFO if misread.harmless else None,
+            )
+            for misread in reading.misread()
+        ]
+        return findings, reading.asked
+
+    def _by_grammar(self, facts: TemplateFacts, call_too: bool) -> Iterator[Finding]:
         """Read the probe's call, then the hard one; and look at what stands around the result."""
         usual = tool_conversation(facts)
         text = usual.render(facts).text
@@ -61,6 +122,8 @@ class CallRoundTrip(Rule):
             result = self._result(facts, hard, hard_text, JSON_RESULT)
         if result is not None:
             yield result
+        if not call_too:
+            return
         if ARGUMENT not in text:
             if result is None:
                 raise Skip("the call is not in the prompt (TL201)")
