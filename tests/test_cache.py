@@ -187,3 +187,18 @@ def test_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert ReportCache().folder == tmp_path / "home" / ".cache" / "template-lint" / "reports"
+
+
+def test_the_models_own_parser_and_what_runs_it_are_part_of_the_key(
+    tmp_path: Path, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = ReportCache(tmp_path)
+
+    def key(config: dict[str, Any], installed: str) -> str:
+        monkeypatch.setattr("template_lint.facts.response_parser.installed_transformers", lambda: installed)
+        return cache.key(job._replace(snapshot=job.snapshot._replace(config=config)))
+
+    without = key({}, "5.24.0")
+    assert without == key({"eos_token": "</s>"}, "5.13.0")
+    keys = [key({"response_template": value}, version) for value in ({}, {"a": 1}) for version in ("5.13.0", "5.24.0")]
+    assert len({without, *keys, key({"response_schema": {}}, "5.24.0")}) == 6

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from template_lint.facts.template_facts import TemplateFacts
     from template_lint.model import Place
 
-_HARD_TYPES = ("string", "string", "integer", "number", "boolean", "boolean", "null", "array", "object")
+_HARD_TYPES = ("string", "string", "integer", "number", "boolean", "boolean", "null", "array", "object", "string")
 
 
 def _tool(name: str, types: Mapping[str, str]) -> dict[str, Any]:
@@ -43,7 +43,10 @@ def _tool(name: str, types: Mapping[str, str]) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-HARD_TOOL = _tool(TOOL["function"]["name"], dict(zip(HARD_ARGUMENTS, _HARD_TYPES, strict=True)))
+TYPED_ARGUMENTS: dict[str, Any] = {**HARD_ARGUMENTS, "zqdigits": "75001"}
+"""A text that looks like a number is the first to lose its type."""
+
+HARD_TOOL = _tool(TOOL["function"]["name"], dict(zip(TYPED_ARGUMENTS, _HARD_TYPES, strict=True)))
 SECOND_TOOL = _tool(SECOND_NAME, {"zqother": "string"})
 
 
@@ -153,7 +156,7 @@ def _messages(facts: TemplateFacts) -> Iterator[Message]:
     yield Message("a call", call, [TOOL], (ARGUMENT,))
     # What is printed as a Python literal is told by its own rule (TL203).
     if not any(literal.variant.kind is Kind.HARD and literal.text[0] in "[{" for literal in python_literals(facts)):
-        yield hard_call(facts, HARD_ARGUMENTS)
+        yield hard_call(facts, TYPED_ARGUMENTS)
     calls = parallel_conversation(facts).messages[1]
     both = ARGUMENT, SECOND_ARGUMENT
     yield Message("two calls in one turn", calls, [TOOL, SECOND_TOOL], both)
@@ -164,9 +167,9 @@ def _messages(facts: TemplateFacts) -> Iterator[Message]:
 
 
 def hard_call(facts: TemplateFacts, arguments: dict[str, Any]) -> Message:
-    """A call with some of the arguments of every JSON type."""
+    """A call with some of the arguments of every JSON type; some templates leave some of them out."""
     message = with_arguments(facts, arguments, RESULT).messages[1]
-    return Message("a call with arguments of every type", message, [HARD_TOOL], tuple(arguments))
+    return Message("a call with arguments of every type", message, [HARD_TOOL], (ARGUMENT,))
 
 
 def _reasoning_field(facts: TemplateFacts) -> str | None:

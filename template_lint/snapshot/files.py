@@ -21,6 +21,9 @@ PROCESSOR_TEMPLATE = "chat_template.json"
 PROCESSOR_CONFIG = "processor_config.json"
 TOKENIZER_JSON = "tokenizer.json"
 
+MAX_JSON_DEPTH = 100
+"""Deepest nesting of a JSON file: what is deeper cannot be handed to a worker."""
+
 VOCABULARY_FILES = (
     "vocab.json",
     "merges.txt",
@@ -81,10 +84,31 @@ def read_json_object(path: Path, shown: str) -> dict[str, Any]:
             kind="malformed",
         ) from None
     except RecursionError:
-        raise CannotCheckError(f"{shown} is nested too deeply to be read. Repair the file.", kind="malformed") from None
+        raise _too_deep(shown) from None
     if not isinstance(value, dict):
         raise wrong_type(shown, "", "an object", value)
+    if _is_deep(value):
+        raise _too_deep(shown)
     return value
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether JSON is nested deeper than MAX_JSON_DEPTH: it could be parsed, but not handed to a worker."""
+    level = [value]
+    for _ in range(MAX_JSON_DEPTH):
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _too_deep(shown: str) -> CannotCheckError:
+    return CannotCheckError(f"{shown} is nested too deeply to be read. Repair the file.", kind="malformed")
 
 
 def sha256_bytes(data: bytes) -> str:

@@ -161,6 +161,12 @@ BROKEN: dict[str, tuple[str, Any, str, str]] = {
     "JSON with a byte order mark": ("tokenizer_config.json", "\ufeff{}", "malformed", "line 1, column 1"),
     "JSON of the wrong type": ("tokenizer_config.json", [], "malformed", "must hold an object, not an array"),
     "deep JSON": ("tokenizer_config.json", "[" * 200_000, "malformed", "nested too deeply"),
+    "deep JSON that parses": (
+        "tokenizer_config.json",
+        '{"a":' * 600 + "1" + "}" * 600,
+        "malformed",
+        "nested too deeply",
+    ),
     "half a surrogate pair": ("tokenizer_config.json", '{"chat_template": "a\\ud800"}', "malformed", "at character 1"),
     "broken generation config": (
         "generation_config.json",

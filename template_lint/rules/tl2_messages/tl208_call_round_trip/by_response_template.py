@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from template_lint.facts.finished_turns import FinishedTurn, finished_turn, finished_turns, hard_call
+from template_lint.facts.finished_turns import TYPED_ARGUMENTS, FinishedTurn, finished_turn, finished_turns, hard_call
 from template_lint.facts.probes import ARGUMENT, ASK
 from template_lint.facts.response_parser import Parsed, ResponseParser
-from template_lint.facts.variants import HARD_ARGUMENTS
 from template_lint.rules.tl2_messages.tl208_call_round_trip.read_back import Difference, differences
 from template_lint.rules.wording import shorten
 
@@ -116,9 +115,9 @@ class Reading:
 
     def _blamed(self) -> Iterator[Difference]:
         """Each argument alone says which of them the parser cannot read."""
-        for key, value in HARD_ARGUMENTS.items():
+        for key, value in TYPED_ARGUMENTS.items():
             turn = finished_turn(self._facts, hard_call(self._facts, {"zqkey": ARGUMENT, key: value}))
-            if turn is None or not turn.prints:
+            if turn is None or key not in turn.texts[0]:
                 continue
             parsed, _ = self._read(turn)
             if parsed.message is None and not parsed.stopped:
