@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator
 from email.utils import formatdate
-from pathlib import Path
 
 import pytest
 
@@ -15,19 +13,10 @@ from template_lint.snapshot import hub as hub_module
 from template_lint.snapshot.hub import Fetched, fetch_all
 from template_lint.snapshot.hub_http import Limits, retry_after
 from tests.hubserver import GATED, NO_REPOSITORY, UNAUTHORIZED, Fault, HubServer
+from tests.snapshot.hub_models import QUICK, TOKEN
 
-TOKEN = "hf_notARealToken"
 FILES = {"chat_template.jinja": "{{ messages }}", "tokenizer_config.json": "{}", "model.safetensors": "weights"}
-QUICK = Limits(pauses=(0.0, 0.0, 0.0), longest_wait=3.0)
 FIFTY = [(f"org/model-{number:02d}", None) for number in range(50)]
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[HubServer]:
-    with HubServer() as server:
-        server.lead_here(monkeypatch, tmp_path)
-        monkeypatch.setattr(hub_module, "LIMITS", QUICK)
-        yield server
 
 
 def fill(hub: HubServer) -> None:
