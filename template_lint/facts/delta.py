@@ -5,6 +5,7 @@ A token-in-token-out loop computes the delta on a dummy conversation, so it must
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -60,11 +61,12 @@ def dummy_delta(
     *,
     name: str | None = None,
     call_id: str | None = None,
+    tools: Sequence[Any] | None = None,
 ) -> str | None:
     """What ``results`` add to the dummy, or None where its prefix does not hold or it does not render."""
     opening, named = dummy_conversation(facts, results, name=name, call_id=call_id)
-    earlier = facts.render(opening, kwargs=kwargs)
-    later = facts.render([*opening, *named], generation_prompt=True, kwargs=kwargs)
+    earlier = facts.render(opening, tools=tools, kwargs=kwargs)
+    later = facts.render([*opening, *named], tools=tools, generation_prompt=True, kwargs=kwargs)
     if earlier.text is None or later.text is None or not later.text.startswith(earlier.text):
         return None
     return later.text[len(earlier.text) :]
@@ -89,6 +91,42 @@ def delta_differences(facts: TemplateFacts) -> tuple[list[DeltaDifference], int]
             )
             different.append(DeltaDifference(question, real, dummy, at))
     return different, compared
+
+
+def holds_the_call(difference: DeltaDifference) -> bool:
+    """Whether the real delta has values of the call that it answers: while its turn was last, it was not printed."""
+    question = difference.question
+    call = question.scenario.messages[question.earlier - 1]
+    results = [message.get("content") for message in question.scenario.messages[question.earlier : question.later]]
+    values = [text for text in _texts_of(call.get("tool_calls")) if not any(text in str(result) for result in results)]
+    return any(text in difference.real and text not in difference.dummy for text in values)
+
+
+def _texts_of(value: Any) -> list[str]:
+    """The texts among the arguments of calls; keys, names and ids left out: the results have them too."""
+    calls = value if isinstance(value, list) else []
+    arguments = [call.get("function", {}).get("arguments") for call in calls if isinstance(call, dict)]
+    texts = [
+        text
+        for mapping in arguments
+        if isinstance(mapping, dict)
+        for text in mapping.values()
+        if isinstance(text, str) and len(text) > 2
+    ]
+    return [
+        *texts,
+        *(json.dumps(text, ensure_ascii=ascii_only)[1:-1] for text in texts for ascii_only in (True, False)),
+    ]
+
+
+def comes_from_tools(facts: TemplateFacts, difference: DeltaDifference) -> bool:
+    """Whether the dummy with the real conversation's ``tools=`` gives the real delta."""
+    question = difference.question
+    scenario = question.scenario
+    if scenario.tools is None:
+        return False
+    results = scenario.messages[question.earlier : question.later]
+    return dummy_delta(facts, results, scenario.kwargs, tools=scenario.tools) == difference.real
 
 
 def delta_cause(facts: TemplateFacts, difference: DeltaDifference) -> Cause | None:

@@ -144,6 +144,22 @@ def test_delta_depends_on_history_points_at_the_condition() -> None:
     assert finding.evidence["delta_dummy"].startswith("<|tool|>")
 
 
+def test_a_delta_that_depends_on_tools_says_so() -> None:
+    source = STABLE.replace("message.content + '<|end|>'", "(message.content if tools else '') ~ '<|end|>'")
+    [finding] = check_rule("TL106", source)
+    assert finding.message.startswith("the delta of a tool result depends on tools=: without it the dummy has")
+    assert "same tools=" in finding.remedy
+
+
+def test_a_delta_that_holds_the_call_says_so() -> None:
+    late = "for message in (messages[:-1] if messages[-1].tool_calls else messages)"
+    source = STABLE.replace("for message in messages", late)
+    assert source != STABLE
+    [finding] = check_rule("TL106", source)
+    assert "holds the call that it answers" in finding.message
+    assert finding.remedy.startswith("Print each call in its own turn")
+
+
 def test_delta_needs_identity() -> None:
     source = STABLE.replace("message.content + '<|end|>'", "message.content ~ (message.name or '') ~ '<|end|>'")
     [finding] = check_rule("TL107", source)

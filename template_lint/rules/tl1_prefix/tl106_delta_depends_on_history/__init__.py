@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.delta import DeltaDifference, delta_cause, delta_differences
+from template_lint.facts.cause import Cause
+from template_lint.facts.delta import (
+    DeltaDifference,
+    comes_from_tools,
+    delta_cause,
+    delta_differences,
+    holds_the_call,
+)
 from template_lint.facts.prefix import wants_generation_prompt
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule, Skip
@@ -24,7 +31,7 @@ class DeltaDependsOnHistory(Rule):
     model is served with, from the second round on, and nothing fails.
 
     How to fix: close and open turns by looking at the neighbouring message only, not at a flag set earlier in the
-    history.
+    history. Where the delta holds the call itself, print each call in its own turn, also while it is the last.
     """
 
     code = "TL106"
@@ -39,7 +46,8 @@ class DeltaDependsOnHistory(Rule):
             raise Skip("the delta is not defined: no tool prefix holds on the dummy conversation")
         groups: dict[int, tuple[Place | None, list[DeltaDifference]]] = {}
         for difference in different:
-            place = _printing_place(facts, difference)
+            # The call begins where the delta begins, whatever differs in it.
+            place = _printing_place(facts, difference, 0 if holds_the_call(difference) else difference.at)
             groups.setdefault(place.offset if place else -1, (place, []))[1].append(difference)
         for place, group in groups.values():
             yield self._finding(facts, place, group, compared)
@@ -48,21 +56,15 @@ class DeltaDependsOnHistory(Rule):
         self, facts: TemplateFacts, printed: Place | None, group: list[DeltaDifference], compared: int
     ) -> Finding:
         first = group[0]
-        cause = delta_cause(facts, first)
-        because = ""
-        if cause is not None:
-            outcomes = f"{str(cause.outcome_later).lower()} there and {str(cause.outcome_earlier).lower()} on the dummy"
-            because = f", because {code(cause.source)} on line {cause.place.line} is {outcomes}"
         names = list(dict.fromkeys(difference.question.scenario.name for difference in group))
         real_excerpt, at = around(first.real, first.at)
         dummy_excerpt, _ = around(first.dummy, first.at)
-        start = word_start(first.real, first.at)
+        message, remedy, cause, place = _explained(facts, first, names)
         return self.finding(
             facts,
-            f"the delta of a tool result depends on history: on the dummy it has {shorten(first.dummy[start:], 28)}, "
-            f"in {listed(names, 2)} {shorten(first.real[start:], 28)}{because} ({len(group)} of {compared} deltas)",
-            remedy="Open and close turns by the neighbouring message only, not by a flag that an earlier message set.",
-            place=cause.place if cause else printed,
+            f"{message} ({len(group)} of {compared} deltas)",
+            remedy=remedy,
+            place=place or printed,
             scenario=names[0],
             evidence={
                 "earlier": dummy_excerpt,
@@ -77,13 +79,50 @@ class DeltaDependsOnHistory(Rule):
         )
 
 
-def _printing_place(facts: TemplateFacts, difference: DeltaDifference) -> Place | None:
-    """Where the template prints the first character of the real delta that the dummy has not."""
+def _explained(
+    facts: TemplateFacts, first: DeltaDifference, names: list[str]
+) -> tuple[str, str, Cause | None, Place | None]:
+    """What makes the deltas differ: message, remedy, the proven cause, and where to look."""
+    if holds_the_call(first):
+        return (
+            f"the delta of a tool result holds the call that it answers, {shorten(first.real, 40)}:"
+            " the call is not printed while its turn is the last",
+            "Print each call in its own turn, whether or not a result follows.",
+            None,
+            None,
+        )
+    start = word_start(first.real, first.at)
+    dummy, real = shorten(first.dummy[start:], 28), shorten(first.real[start:], 28)
+    if comes_from_tools(facts, first):
+        return (
+            f"the delta of a tool result depends on tools=: without it the dummy has {dummy},"
+            f" with it it is {real} ({listed(names, 2)})",
+            "Compute the delta on a dummy with the same tools=, or print results alike with and without it.",
+            None,
+            None,
+        )
+    cause = delta_cause(facts, first)
+    because = ""
+    if cause is not None:
+        outcomes = f"{str(cause.outcome_later).lower()} there and {str(cause.outcome_earlier).lower()} on the dummy"
+        because = f", because {code(cause.source)} on line {cause.place.line} is {outcomes}"
+    return (
+        f"the delta of a tool result depends on history: on the dummy it has {dummy},"
+        f" in {listed(names, 2)} {real}{because}",
+        "Open, close and number by the neighbouring messages only, not by a flag or a count over the history;"
+        " until then compute each delta on the real conversation.",
+        cause,
+        cause.place if cause else None,
+    )
+
+
+def _printing_place(facts: TemplateFacts, difference: DeltaDifference, at: int) -> Place | None:
+    """Where the template prints a character of the real delta."""
     question = difference.question
     assert question.earlier_outcome.text is not None
     return facts.printed_at(
         question.scenario,
         question.later,
         wants_generation_prompt(question.scenario, question.later),
-        len(question.earlier_outcome.text) + difference.at,
+        len(question.earlier_outcome.text) + at,
     )
