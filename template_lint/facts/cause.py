@@ -12,11 +12,9 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from jinja2 import nodes
-
+from template_lint.facts.lookaheads import suspects
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.model import Place
-from template_lint.rendering.positions import offset_of, walk
 from template_lint.rendering.sites import Site, place_of
 from template_lint.rendering.template import ChatTemplate
 from template_lint.rendering.trace import Branch, Occurrence, Segment, Trace
@@ -338,43 +336,9 @@ def _cause(template: ChatTemplate, site: Site, kind: str, earlier: bool, later: 
 
 
 def _suspicion(pair: _Pair) -> Cause | None:
-    for node in lookaheads(pair.template.tree):
+    for node in suspects(pair.template.tree):
         source_map = pair.template.source_map
         start, end = source_map.expression_range(node)
         if end > start:
             return Cause("suspected", -1, source_map.place(start, end), source_map.text[start:end], None, None, False)
     return None
-
-
-_LOOP_LOOKAHEADS = frozenset({"last", "nextitem", "revindex", "revindex0", "length"})
-_FILTER_LOOKAHEADS = frozenset({"last", "length", "count", "reverse"})
-
-
-def lookaheads(tree: nodes.Template) -> Iterator[nodes.Expr]:
-    """Expressions that look past the current message, in source order: ``loop.last``, ``messages[-1]``, ``| length``
-    ...
-    """
-    found: list[nodes.Expr] = []
-    for node in walk(tree):
-        if isinstance(node, nodes.Getattr):
-            if node.attr in _LOOP_LOOKAHEADS and isinstance(node.node, nodes.Name) and node.node.name == "loop":
-                found.append(node)
-        elif isinstance(node, nodes.Getitem):
-            if _looks_ahead(node.arg) and _is_history(node.node):
-                found.append(node)
-        elif isinstance(node, nodes.Filter) and node.name in _FILTER_LOOKAHEADS and _is_history(node.node):
-            found.append(node)
-    yield from sorted(found, key=offset_of)
-
-
-def _is_history(node: nodes.Node | None) -> bool:
-    """Whether an expression is the list of messages, by the name it goes by."""
-    return node is not None and any(isinstance(child, nodes.Name) and "message" in child.name for child in walk(node))
-
-
-def _looks_ahead(index: nodes.Node) -> bool:
-    if isinstance(index, nodes.Slice | nodes.Neg):
-        return True
-    if isinstance(index, nodes.Const):
-        return isinstance(index.value, int) and index.value < 0
-    return isinstance(index, nodes.Add)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from template_lint.facts.cause import find_cause, lookaheads
+from template_lint.facts.cause import find_cause
 from template_lint.facts.divergences import divergences
+from template_lint.facts.lookaheads import lookaheads, suspects
 from template_lint.facts.prefix import Appended
 from template_lint.rendering.template import ChatTemplate
 from tests.facts.helper import CALLS, END, PROFILE, PROMPT, STABLE, TOOLS, TURN, causes, facts, summary
@@ -230,6 +231,21 @@ def test_lookaheads(source: str, expected: list[str]) -> None:
     text = template.source_map.text
     found = [template.source_map.expression_range(node) for node in lookaheads(template.tree)]
     assert [text[start:end] for start, end in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{% for t in tools %}{{ loop.last }}{% endfor %}{% for m in messages %}{{ loop.last }}{% endfor %}", 1),
+        ("{% for m in messages %}{% for c in m.tool_calls %}{{ loop.last }}{% endfor %}{% endfor %}", 0),
+        ("{% for m in messages if m.role %}{% for c in m.tool_calls %}{% endfor %}{{ loop.last }}{% endfor %}", 1),
+        ("{% for m in loop_messages | list %}{{ loop.nextitem }}{% endfor %}", 1),
+        ("{% set rest = messages[1:] if messages | length > 0 else messages %}{{ messages[1:] }}", 1),
+        ("{% for m in messages[1:] %}{% endfor %}{{ messages | length }}", 1),
+    ],
+)
+def test_only_what_a_later_message_can_change_is_suspected(source: str, expected: int) -> None:
+    assert len(list(suspects(ChatTemplate(source, PROFILE).tree))) == expected
 
 
 def test_causes_are_found_once_for_equal_divergences(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ from typing import cast
 from jinja2 import nodes
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.cause import Cause, lookaheads
+from template_lint.facts.cause import Cause
+from template_lint.facts.lookaheads import lookaheads
 from template_lint.patches.edits import Edit
 from template_lint.patches.strategies import Candidate, shorten
 from template_lint.rendering.positions import SourceMap, offset_of, walk
