@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from template_lint.model import Severity
 from template_lint.scenarios.model import Scenario, natural_cuts
 from tests.rules.helper import check_rule, excerpt, inspect, skip_reason
 
@@ -187,6 +188,23 @@ def test_open_turn_after_a_tool_result() -> None:
 def test_continue_final_message_needs_the_generation_prompt_to_hold() -> None:
     source = STABLE.replace("{{ '<|bot|>' }}", "{{ '<|bot|><think>' }}")
     assert skip_reason("TL109", source) == "the generation prompt is no prefix of the finished turn (TL103)"
+
+
+def test_a_header_that_the_model_writes_itself_is_an_info() -> None:
+    source = with_assistant("<|channel|>final<|message|>")
+    [finding] = check_rule("TL109", source)
+    assert finding.severity is Severity.INFO
+    assert finding.message == (
+        "continuing 'High water is' puts '<|channel|>final<|message|>' between the generation prompt and the text"
+    )
+    assert excerpt(source, finding) == "<|channel|>final<|message|>"
+    [finding] = check_rule("TL109", with_assistant("<think></think>"))
+    assert finding.severity is Severity.WARNING
+
+
+def test_where_the_generation_prompt_opens_nothing_continuing_is_not_judged() -> None:
+    never = STABLE.replace("{%- if add_generation_prompt %}{{ '<|bot|>' }}{% endif %}", "")
+    assert skip_reason("TL109", never) == "add_generation_prompt opens no turn (TL108)"
 
 
 def test_open_turn_says_one_thing_once() -> None:

@@ -14,7 +14,7 @@ from template_lint.rules.base import Rule
 from template_lint.rules.divergence import prefix_findings
 from template_lint.rules.places import line_place
 from template_lint.rules.tokens import token_findings
-from template_lint.rules.wording import shorten
+from template_lint.rules.wording import shorten, word_start
 from template_lint.scenarios.model import Scenario
 
 BORDER_REPLIES = ("\nOne", " one", "1 one", "一二")
@@ -72,11 +72,12 @@ class GenerationPromptPrefix(Rule):
         first = excused[0]
         earlier, later = first.earlier_outcome.text or "", first.later_outcome.text or ""
         offset = common_prefix_length(earlier, later)
+        start = word_start(earlier, offset)
         scenario = first.scenario
         yield self.finding(
             facts,
             "the generation prompt does not fit a reply without reasoning:"
-            f" {shorten(earlier[offset:], 24)} becomes {shorten(later[offset:], 24)}"
+            f" {shorten(earlier[start:], 24)} becomes {shorten(later[start:], 24)}"
             f" ({len(excused)} of {len(asked)} cases)",
             remedy="Send the reasoning back with each reply, and choose the thinking mode that the reply was made in.",
             place=None if scenario.kwargs else line_place(facts, _printing_line(facts, first, offset)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
@@ -13,14 +14,17 @@ from template_lint.rules.wording import around, shorten
 
 _ASK = {"role": "user", "content": "When is high water?"}
 _PARTIAL = "High water is"
+_THINKS = r"think|thought|reason"
 
 
 class ContinueFinalMessage(Rule):
     """``continue_final_message`` does not continue what the generation prompt began.
 
     What: with ``continue_final_message=True`` the render of a begun reply must be the generation prompt followed by
-    the begun text; a space at its end that is trimmed is an info. Where the generation prompt is no prefix of a
-    finished turn anyway, TL103 says so and this rule is skipped.
+    the begun text; a space at its end that is trimmed is an info. So is a header that the generation prompt leaves to
+    the model, as ``<|channel|>final<|message|>``; a thinking block that is opened, closed or both is a warning. Where
+    the generation prompt is no prefix of a finished turn anyway, or opens none, TL103 or TL108 says so and this rule is
+    skipped.
 
     Why it matters: prefilling, and resuming a rollout that was cut off, then shows the model another context than the
     one it sampled from.
@@ -51,21 +55,39 @@ class ContinueFinalMessage(Rule):
                 remedy="Print the content of the last assistant message, so that it can be found in the prompt.",
             )
         elif continued.text != expected:
-            offset = common_prefix_length(continued.text, expected)
-            earlier, at = around(expected, offset)
-            later, _ = around(continued.text, offset)
-            yield self.finding(
-                facts,
-                f"continuing {_PARTIAL!r} gives {shorten(continued.text[offset:])} where prompt plus text is "
-                f"{shorten(expected[offset:])}",
-                remedy="Print the content of the last message as it is, directly after the header.",
-                place=facts.place_in(begun, offset),
-                evidence={"earlier": earlier, "later": later, "excerpt_offset": at, "offset": offset},
-                # White space that belongs to the reply's first token is a matter of where the cut is.
-                severity=Severity.INFO if _letters(continued.text) == _letters(expected) else None,
-            )
+            if _letters(continued.text) != _letters(expected) and prompt.text == facts.render([_ASK]).text:
+                raise Skip("add_generation_prompt opens no turn (TL108)")
+            yield self._differing(facts, begun, continued.text, expected)
         else:
             yield from self._trailing_space(facts, prompt.text)
+
+    def _differing(self, facts: TemplateFacts, begun: list[dict[str, str]], continued: str, expected: str) -> Finding:
+        offset = common_prefix_length(continued, expected)
+        before = _put_before(continued, expected)
+        earlier, at = around(expected, offset)
+        later, _ = around(continued, offset)
+        severity = None
+        message = (
+            f"continuing {_PARTIAL!r} gives {shorten(continued[offset:])} where prompt plus text is "
+            f"{shorten(expected[offset:])}"
+        )
+        remedy = "Print the content of the last message as it is, directly after the header."
+        if _letters(continued) == _letters(expected):
+            # White space that belongs to the reply's first token is a matter of where the cut is.
+            severity = Severity.INFO
+        elif before is not None:
+            message = f"continuing {_PARTIAL!r} puts {shorten(before)} between the generation prompt and the text"
+            remedy = "To go on with a reply that was cut off, append its text to the generation prompt yourself."
+            # A header that the generation prompt leaves to the model stands before any text of that kind.
+            severity = None if re.search(_THINKS, before, re.IGNORECASE) else Severity.INFO
+        return self.finding(
+            facts,
+            message,
+            remedy=remedy,
+            place=facts.place_in(begun, offset),
+            evidence={"earlier": earlier, "later": later, "excerpt_offset": at, "offset": offset},
+            severity=severity,
+        )
 
     def _trailing_space(self, facts: TemplateFacts, prompt: str) -> Iterator[Finding]:
         """A begun text that ends with a space: the model goes on with a word, not with another space."""
@@ -85,3 +107,11 @@ class ContinueFinalMessage(Rule):
 
 def _letters(text: str) -> str:
     return "".join(text.split())
+
+
+def _put_before(continued: str, expected: str) -> str | None:
+    """What stands between the generation prompt and the begun text; None where these two are not there whole."""
+    prompt = expected.removesuffix(_PARTIAL)
+    if not continued.startswith(prompt) or not continued.endswith(_PARTIAL):
+        return None
+    return continued[len(prompt) :].removesuffix(_PARTIAL)
