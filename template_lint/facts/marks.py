@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from template_lint.model import Place
@@ -99,12 +99,15 @@ def literal_place(facts: TemplateFacts, literal: str) -> Place | None:
     return source_map.place(places[0], places[0] + len(literal))
 
 
-def first_place(facts: TemplateFacts, literal: str) -> Place | None:
-    """Where the template first writes a literal, comments left out; None where it is put together at run time."""
+def first_place(facts: TemplateFacts, literal: str, besides: Container[int] = ()) -> Place | None:
+    """Where the template first writes a literal, comments left out; None where it is put together at run time.
+
+    ``besides`` are offsets of strings that do not count.
+    """
     source_map = facts.template.source_map
     for at in _occurrences(source_map.text, literal, 1000):
         token = source_map.tokens[source_map.token_index(at)]
-        if token.kind in ("data", "string") and at + len(literal) <= token.end:
+        if token.kind in ("data", "string") and at + len(literal) <= token.end and token.offset not in besides:
             return source_map.place(at, at + len(literal))
     return None
 

@@ -10,6 +10,7 @@ from template_lint.facts import TemplateFacts
 from template_lint.facts.marks import MARK
 from template_lint.facts.probes import SYSTEM
 from template_lint.facts.turn import ASK, NEXT, REPLY
+from template_lint.facts.written import written_marks
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import shorten
@@ -45,6 +46,10 @@ class DoubleBos(Rule):
             second = _second(facts, text)
             if second is not None:
                 bos, at = second
+                if _is_guessed(facts):
+                    raise Skip(
+                        f"the template writes {bos} itself, and without a tokenizer nobody knows whether it is BOS"
+                    )
                 yield self.finding(
                     facts,
                     f"{what} the prompt has {bos} twice before the user's words: it begins with {shorten(text)}",
@@ -94,6 +99,15 @@ def _second(facts: TemplateFacts, text: str) -> tuple[str, int] | None:
     if between.strip() and _per_turn(facts, bos):
         return None
     return bos, at
+
+
+def _is_guessed(facts: TemplateFacts) -> bool:
+    """Whether BOS is a placeholder, as there is no tokenizer, and the template has a mark like it of its own."""
+    from template_lint.snapshot.special_tokens import PLACEHOLDER_TOKENS
+
+    bos = facts.variables.get("bos_token")
+    alone = facts.tokenization is None and (facts.snapshot is None or not facts.snapshot.config)
+    return alone and bos == PLACEHOLDER_TOKENS["bos_token"] and bos in written_marks(facts)
 
 
 def _per_turn(facts: TemplateFacts, bos: str) -> bool:

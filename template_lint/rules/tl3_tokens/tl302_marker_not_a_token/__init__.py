@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.marks import first_place, is_control, marks_of
+from template_lint.facts.marks import is_control, marks_of
 from template_lint.facts.turn import ASK
-from template_lint.facts.written import marks_in_turns, written_marks
+from template_lint.facts.written import marks_in_turns, written_marks, written_place
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule
 from template_lint.rules.wording import listed
@@ -59,7 +59,7 @@ class MarkerNotAToken(Rule):
             facts,
             f"{listed(marks)} {verb} of this tokenizer: {marks[0]} becomes {first}",
             remedy="Use the tokenizer that belongs to the template, or add the tokens and train them.",
-            place=first_place(facts, marks[0]),
+            place=written_place(facts, marks[0]),
             evidence={"marks": list(marks), "pieces": pieces},
             severity=severity,
         )

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.marks import first_place
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.facts.turn import ASK, REPLY, plain_turn
+from template_lint.facts.written import written_place
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import listed, shorten
@@ -79,7 +79,7 @@ class LossyRoundTrip(Rule):
                 facts,
                 f"skip_special_tokens=True removes {listed(marks)} from a turn with a call",
                 remedy="Decode replies with skip_special_tokens=False before parsing them.",
-                place=first_place(facts, marks[0]),
+                place=written_place(facts, marks[0]),
                 evidence={"marks": marks},
                 severity=Severity.INFO,
             )

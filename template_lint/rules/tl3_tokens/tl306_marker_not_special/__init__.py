@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.marks import first_place
-from template_lint.facts.written import written_marks
+from template_lint.facts.written import written_marks, written_place
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule
 from template_lint.rules.wording import listed
@@ -40,6 +39,6 @@ class MarkerNotSpecial(Rule):
                 f"{listed(marks)} {verb} not special: skip_special_tokens keeps them, split_special_tokens does not "
                 "split them",
                 remedy="Know it when you strip or parse replies; refuse such text from users.",
-                place=first_place(facts, marks[0]),
+                place=written_place(facts, marks[0]),
                 evidence={"marks": {mark: tokenizer.token_id(mark) for mark in marks}},
             )

@@ -40,5 +40,10 @@ class MaskStart(Rule):
                 else:
                     wrong = Wrong(turn, "{text}, with which the model begins, is not marked", turn.start, begin)
                 found.append(wrong)
+        blank = [wrong for wrong in found if not wrong.text.strip()]
         remedy = "Put {% generation %} right behind what add_generation_prompt prints."
-        yield from mask_findings(self, facts, found, remedy)
+        yield from mask_findings(self, facts, [wrong for wrong in found if wrong not in blank], remedy)
+        remedy = (
+            "Write {%- generation -%}: the white space around the tag is printed, and the generation prompt has none."
+        )
+        yield from mask_findings(self, facts, blank, remedy)

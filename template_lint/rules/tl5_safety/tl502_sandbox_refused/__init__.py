@@ -77,7 +77,7 @@ def _remedy(name: str) -> str:
     if name in ("append", "extend", "insert"):
         return "Build a new list: {% set ns.items = ns.items + [x] %}."
     if name in ("update", "setdefault"):
-        return "Build a new mapping: {% set d = dict(d, key=value) %}."
+        return "Build a new mapping, in a loop within a namespace: {% set ns.d = dict(ns.d, key=value) %}."
     if name in ("sort", "reverse"):
         return f"Use the filter: items | {name}."
     return "Take what is left instead: items[1:], or loop over the items with a condition."
