@@ -13,7 +13,7 @@ from template_lint.facts.marks import (
     marks_of,
     partners,
 )
-from template_lint.facts.written import marks_in_turns, written_marks
+from template_lint.facts.written import marks_in_turns, written_marks, written_place
 from tests.facts.helper import STABLE, facts
 
 MARKS = """
@@ -96,3 +96,11 @@ def test_marks_in_turns_come_after_the_users_words() -> None:
     source = "Answer in <answer>.{{ '<|sys|>' }}" + STABLE
     assert marks_in_turns(facts(source)) == ["<|end|>", "<|assistant|>"]
     assert "<answer>" in written_marks(facts(source))
+
+
+def test_a_mark_is_written_where_it_is_printed() -> None:
+    source = "{% if '<|a|>' in messages %}{{ raise_exception('no <|a|>') }}{% endif %}{{ 'x<|a|>' }}{# <|a|> #}"
+    place = written_place(facts(source), "<|a|>")
+    assert place is not None
+    assert source[: place.offset].endswith("{{ 'x")
+    assert written_place(facts(source.replace("{{ 'x<|a|>' }}", "")), "<|a|>") is None

@@ -52,6 +52,7 @@ def test_the_first_token_of_the_model_outside() -> None:
     [finding] = found(source)
     assert (finding.rule, finding.severity) == ("TL402", Severity.ERROR)
     assert finding.message.startswith("'\\n', with which the model begins, is not marked")
+    assert finding.remedy.startswith("Leave the white space out")
 
 
 def test_a_thinking_block_that_the_prompt_gives_is_no_beginning() -> None:

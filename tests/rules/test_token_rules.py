@@ -51,6 +51,14 @@ def test_bos_after_the_system_message_alone_is_not() -> None:
     assert "with a system message" in finding.message
 
 
+def test_a_mark_that_is_bos_by_guess_only_is_not_judged() -> None:
+    """A template alone gets <s> for bos_token; one that opens its turns with <s> may have another."""
+    source = "{{ bos_token }}{% for m in messages %}{{ '<s>' + m.role + ': ' + m.content }}{% endfor %}"
+    assert "nobody knows whether it is BOS" in (skip_reason("TL301", source, variables={"bos_token": "<s>"}) or "")
+    [finding] = check_rule("TL301", source.replace("<s>", "STX"), variables={"bos_token": "STX"})
+    assert finding.severity is Severity.ERROR
+
+
 def test_users_may_write_bos() -> None:
     source = "{{ bos_token }}" + chat("{{ '<s><s>' }}")
     assert check_rule("TL301", source, variables={"bos_token": "<s>"}) == []

@@ -43,7 +43,5 @@ class MaskStart(Rule):
         blank = [wrong for wrong in found if not wrong.text.strip()]
         remedy = "Put {% generation %} right behind what add_generation_prompt prints."
         yield from mask_findings(self, facts, [wrong for wrong in found if wrong not in blank], remedy)
-        remedy = (
-            "Write {%- generation -%}: the white space around the tag is printed, and the generation prompt has none."
-        )
+        remedy = "Leave the white space out, with {%- generation %} where the tag's line makes it: the prompt has none."
         yield from mask_findings(self, facts, blank, remedy)
