@@ -132,6 +132,11 @@ def test_a_backslash_and_n_in_the_prompt() -> None:
     [finding] = check_rule("TL212", source)
     assert excerpt(source, finding) == "\\n"
     assert finding.evidence["kind"] == "escape"
+    source = (
+        "You are helpful and answer in one line only.\\nThink first.{% for m in messages %}{{ m.content }}{% endfor %}"
+    )
+    [finding] = check_rule("TL212", source)
+    assert excerpt(source, finding) == "\\n"
 
 
 def test_white_space_before_bos() -> None:

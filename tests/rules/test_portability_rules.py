@@ -34,6 +34,13 @@ def test_null_content_is_another_prompt_in_the_other_major_version() -> None:
     assert mirrored.evidence["other"] == "5.24"
 
 
+@pytest.mark.parametrize("version", ["5.24", "4.57"])
+def test_what_one_version_prints_more_is_shown_where_it_is_printed(version: str) -> None:
+    source = CHAT.replace("{{ m.content }}", "\n{{ m.content }}\n").replace("{{ c.function", "\n{{ c.function")
+    [finding] = check_rule("TL701", source, transformers=version)
+    assert excerpt(source, finding) == "{{ m.content }}"
+
+
 def test_a_crash_on_one_side_points_at_its_line() -> None:
     source = CHAT.replace("{{ m.content }}", "\n{{ m.content.strip() if 'content' in m else '' }}")
     [finding] = check_rule("TL701", source)

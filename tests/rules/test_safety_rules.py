@@ -277,6 +277,14 @@ def test_whether_there_is_a_clock_is_no_condition_on_the_date() -> None:
     assert finding.severity is Severity.WARNING
 
 
+def test_a_kwarg_that_takes_the_date_is_named() -> None:
+    source = "{% if not date_string is defined %}{% set date_string = strftime_now('%d') %}{% endif %}{{ date_string }}"
+    [finding] = check_rule("TL507", source + CHAT)
+    assert finding.remedy == "Pass the template kwarg date_string, the same one in training and serving."
+    [finding] = check_rule("TL507", "{{ strftime_now('%d') }}{{ start_date if start_date is defined }}" + CHAT)
+    assert finding.remedy == "Print a date only where it is passed as a template kwarg."
+
+
 def test_a_fixed_date_that_is_said_to_be_today() -> None:
     source = "{{ 'Today Date: ' ~ (date_string or '26 Jul 2024') }}" + CHAT
     [finding] = check_rule("TL507", source)

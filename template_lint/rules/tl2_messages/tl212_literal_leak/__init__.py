@@ -10,7 +10,7 @@ from jinja2 import nodes
 from template_lint.facts import TemplateFacts
 from template_lint.facts.probes import ASK, SYSTEM
 from template_lint.facts.variants import REPLY, Conversation, tool_conversation
-from template_lint.model import Finding, Severity
+from template_lint.model import Finding, Place, Severity
 from template_lint.rendering.positions import offset_of
 from template_lint.rules.base import Rule
 from template_lint.rules.places import printed_at
@@ -25,6 +25,7 @@ _ESCAPE = re.compile(r"\\[ntr]")
 _JSON_STRING = r'(?:[:\[{,(=]\s*|^)"(?:[^"\\]|\\.)*$'
 _BEGIN = r"\s+(<s>|<bos>|<BOS>|<\|begin_of_text\|>|<｜begin▁of▁sentence｜>|<\|startoftext\|>|<\|endoftext\|>|\[gMASK\])"
 _LOOK_BACK = 400
+_SURE = 12
 
 
 class LiteralLeak(Rule):
@@ -83,7 +84,7 @@ class LiteralLeak(Rule):
                     f"the prompt holds a backslash and {match[0][1]!r} instead of the character they stand for:"
                     f" {shorten(text[max(0, match.start() - 20) : match.start() + 22])}",
                     remedy="Write the escape with one backslash inside a string in a tag, or a real newline outside.",
-                    place=printed_at(facts, conversation, match.start()),
+                    place=_escape_place(facts, conversation, match),
                     evidence={"kind": "escape", "prompt": excerpt, "excerpt_offset": at},
                 )
                 return
@@ -104,6 +105,17 @@ class LiteralLeak(Rule):
                     evidence={"kind": "before BOS", "text": blank},
                 )
                 return
+
+
+def _escape_place(facts: TemplateFacts, conversation: Conversation, match: re.Match[str]) -> Place | None:
+    """The two characters, where the text that prints them holds them so; else the whole of that text."""
+    place = printed_at(facts, conversation, match.start())
+    if place is None:
+        return None
+    source_map = facts.template.source_map
+    before = match.string[: match.start()][-_SURE:]
+    at = source_map.text.find(before + match[0], place.offset, place.end_offset)
+    return source_map.place(at + len(before), at + len(before) + len(match[0])) if at >= 0 else place
 
 
 def _line_of(text: str, match: re.Match[str]) -> str:

@@ -80,7 +80,7 @@ class ClockDependent(Rule):
                 yield self.finding(
                     facts,
                     f"two days, two prompts: {shorten(_line(one, line_start))} and {shorten(_line(other, line_start))}",
-                    remedy="Print a date only where it is passed as a template kwarg.",
+                    remedy=_remedy(facts),
                     place=_clock_place(facts),
                     evidence={"one": _line(one, line_start), "other": _line(other, line_start)},
                 )
@@ -94,11 +94,21 @@ class ClockDependent(Rule):
                 yield self.finding(
                     facts,
                     f"the prompt says {shorten(match[0])} on every day: the date is fixed in the template",
-                    remedy="Print a date only where it is passed as a template kwarg.",
+                    remedy=_remedy(facts),
                     place=_text_place(facts, match[1]),
                     evidence={"date": match[1], "text": match[0]},
                 )
                 return
+
+
+def _remedy(facts: TemplateFacts) -> str:
+    """Where the template takes a date as a kwarg, and sets it where none is given, that kwarg."""
+    tested = [test.node.name for test in facts.static.of(nodes.Test) if isinstance(test.node, nodes.Name)]
+    dates = [name for name in tested if "date" in name or "today" in name]
+    name = next((name for name in dates if name in facts.static.assigned), None)
+    if name is not None:
+        return f"Pass the template kwarg {name}, the same one in training and serving."
+    return "Print a date only where it is passed as a template kwarg."
 
 
 def _line(text: str, start: int) -> str:

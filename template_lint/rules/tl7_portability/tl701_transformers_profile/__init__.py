@@ -48,7 +48,7 @@ class TransformersProfile(Rule):
             facts,
             f"{_how(first, facts.profile, other)} for {listed(titles)}",
             remedy=_remedy(first),
-            place=_place(facts, first),
+            place=_place(facts, first, other),
             evidence={"other": _version(other), "differences": titles, **_texts(first)},
         )
 
@@ -83,13 +83,17 @@ def _texts(difference: ProfileDifference) -> dict[str, object]:
     return {"mirrored_text": mirrored, "other_text": other, "excerpt_offset": offset}
 
 
-def _place(facts: TemplateFacts, difference: ProfileDifference) -> Place | None:
+def _place(facts: TemplateFacts, difference: ProfileDifference, other: Profile) -> Place | None:
+    """The line that raises, or that prints what only one version has: the one whose prompt is longer."""
     for outcome in (difference.mirrored, difference.other):
         if outcome.text is None:
             return line_place(facts, outcome.line)
-    at = common_prefix_length(difference.mirrored.text or "", difference.other.text or "")
+    one, two = difference.mirrored.text or "", difference.other.text or ""
+    variant = facts.template.variant(profile=other) if len(two) > len(one) else None
     probe = difference.probe
-    return line_place(facts, facts.line_printing(probe.messages, at, tools=probe.tools, generation_prompt=True))
+    at = common_prefix_length(one, two)
+    line = facts.line_printing(probe.messages, at, tools=probe.tools, generation_prompt=True, variant=variant)
+    return line_place(facts, line)
 
 
 def _remedy(difference: ProfileDifference) -> str:
