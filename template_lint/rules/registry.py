@@ -13,6 +13,7 @@ from template_lint.errors import UsageError
 from template_lint.rules.base import Rule
 
 INDEX = Path(__file__).with_name("index.json")
+_LOOK_ALIKES = str.maketrans("OIL", "011")
 
 
 class Entry(NamedTuple):
@@ -129,5 +130,13 @@ def nearest_rule(text: str) -> str:
     import difflib
 
     words = [word for pair in rule_names().items() for word in pair]
-    nearest = difflib.get_close_matches(text.upper(), words, 1) or difflib.get_close_matches(text.lower(), words, 1)
+    alike = [code for code in rule_names() if _as_digits(code) == _as_digits(text)]
+    nearest = (
+        alike or difflib.get_close_matches(text.upper(), words, 1) or difflib.get_close_matches(text.lower(), words, 1)
+    )
     return f" Did you mean {nearest[0]}?" if nearest else ""
+
+
+def _as_digits(text: str) -> str:
+    """A word with the digits that its letters look like."""
+    return text.upper().translate(_LOOK_ALIKES)
