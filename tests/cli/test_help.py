@@ -51,6 +51,22 @@ def test_commands_with_many_options_are_grouped() -> None:
     assert many <= grouped == set(GROUPED)
 
 
+@pytest.mark.parametrize(
+    ("words", "help_of"),
+    [
+        (("fix", "--tokenizer"), "template-lint fix"),
+        (("check", "x.jinja", "--select"), "template-lint check"),
+        (("rules", "--output"), "template-lint rules"),
+        (("check", "--offline=yes"), "template-lint check"),
+        (("--debug=yes",), "template-lint"),
+    ],
+)
+def test_wrong_usage_names_the_help_of_its_command(run: Run, words: tuple[str, ...], help_of: str) -> None:
+    result = run(*words)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"{help_of}: Option '") and result.stderr.endswith(f" See {help_of} --help.\n")
+
+
 def test_wrong_usage_ends_its_sentence(run: Run) -> None:
     assert "argument (extra). See template-lint init" in run("init", "extra").stderr
 

@@ -47,6 +47,17 @@ class Program(click.Group):
             ctx.fail(f"no command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; of an option without its value, Click does not say whose it is."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            name = ctx.invoked_subcommand
+            command = self.get_command(ctx, name) if error.ctx is None and name is not None else None
+            if command is not None:
+                error.ctx = click.Context(command, ctx, name)
+            raise
+
     def main(
         self, args: Sequence[str] | None = None, prog_name: str | None = None, *rest: Any, **extra: Any
     ) -> NoReturn:
