@@ -125,12 +125,15 @@ def _matching(word: str) -> list[str]:
     return found
 
 
-def nearest_rule(text: str) -> str:
-    """`` Did you mean TL101?`` for a word that is nearly a code or a name, else nothing."""
+def nearest_rule(text: str, *, prefixes: bool = False) -> str:
+    """`` Did you mean TL101?`` for a word that is nearly a code or a name (or a prefix of codes), else nothing.
+
+    A letter in place of the digit that it looks like (``TL1O1``) is the nearest mistake.
+    """
     import difflib
 
-    words = [word for pair in rule_names().items() for word in pair]
-    alike = [code for code in rule_names() if _as_digits(code) == _as_digits(text)]
+    words = sorted(rule_words()) if prefixes else [word for pair in rule_names().items() for word in pair]
+    alike = [word for word in words if _as_digits(word) == _as_digits(text)]
     nearest = (
         alike or difflib.get_close_matches(text.upper(), words, 1) or difflib.get_close_matches(text.lower(), words, 1)
     )
@@ -138,5 +141,5 @@ def nearest_rule(text: str) -> str:
 
 
 def _as_digits(text: str) -> str:
-    """A word with the digits that its letters look like."""
+    """A word in capitals, with the digits that its letters look like."""
     return text.upper().translate(_LOOK_ALIKES)

@@ -121,13 +121,12 @@ def _output(node: Node, key: Key, base: Base) -> str:
 
 
 def _rule(node: Node, file: str) -> str:
-    from template_lint.rules.registry import rule_words
+    from template_lint.rules.registry import nearest_rule, rule_words
 
     if not isinstance(node.value, str):
         raise SettingsError(file, node.line, f"a rule is a code, a prefix or a name; this is {_shown(node)}.")
-    words = rule_words()
-    if node.value not in words:
-        hint = f"{_nearest(node.value, words)} `template-lint rules` lists them all."
+    if node.value not in rule_words():
+        hint = f"{nearest_rule(node.value, prefixes=True)} `template-lint rules` lists them all."
         raise SettingsError(file, node.line, f"unknown rule {node.value!r}.{hint}")
     return node.value
 
@@ -171,12 +170,12 @@ def _refuse_unknown(entries: Mapping[str, Entry], keys: Sequence[Key], file: str
             raise SettingsError(file, entry.line, f"unknown key {word!r}{of}.{hint}")
 
 
-def _nearest(word: str, known: Sequence[str] | frozenset[str]) -> str:
+def _nearest(word: str, known: Sequence[str]) -> str:
     import difflib
 
     wanted = word.replace("_", "-")
     for spelling in (wanted, wanted.lower(), wanted.upper()):
-        close = difflib.get_close_matches(spelling, list(known), 1, 0.6)
+        close = difflib.get_close_matches(spelling, known, 1, 0.6)
         if close:
             return f" Did you mean {close[0]}?"
     return ""

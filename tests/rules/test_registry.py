@@ -23,6 +23,13 @@ def test_a_word_that_is_nearly_right_is_told_the_right_one(word: str, nearest: s
     assert nearest_rule(word) == f" Did you mean {nearest}?"
 
 
+@pytest.mark.parametrize(
+    ("word", "prefix"), [("tl1", "TL1"), ("TLl", "TL1"), ("TL3O", "TL30"), ("tool-prefx", "tool-prefix")]
+)
+def test_where_prefixes_count_they_are_told_too(word: str, prefix: str) -> None:
+    assert nearest_rule(word, prefixes=True) == f" Did you mean {prefix}?"
+
+
 def test_a_word_like_no_rule_is_told_none() -> None:
     assert nearest_rule("zzzzzz") == nearest_rule("") == ""
 

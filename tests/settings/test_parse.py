@@ -103,6 +103,7 @@ MISTAKES = [
     ("select:\n- TL101\n- TL999", "3: unknown rule 'TL999'. Did you mean TL"),
     ("select: [tool-prefx]", "1: unknown rule 'tool-prefx'. Did you mean tool-prefix? `template-lint rules` lists"),
     ("ignore: [tl101]", "1: unknown rule 'tl101'. Did you mean TL101?"),
+    ("ignore: [TL1O1]", "1: unknown rule 'TL1O1'. Did you mean TL101?"),
     ("ignore: [1]", "1: a rule is a code, a prefix or a name; this is 1."),
     ("ignore: [[TL101]]", "1: a rule is a code, a prefix or a name; this is a list."),
     ("fail-on: eror", "1: fail-on cannot be 'eror'. Did you mean error? Choose from: error, warning, info, never."),
