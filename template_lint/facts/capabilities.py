@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from template_lint.facts.probes import ASK, CALL, CALL_ID, CALL_NAME, RESULT, SYSTEM, TOOL, TOOL_RESULT
-from template_lint.facts.static import SPECIAL_TOKEN_NAMES, SUPPLIED
 from template_lint.rendering.messages import REASONING_FIELDS
 
 if TYPE_CHECKING:
@@ -18,12 +17,12 @@ _EXCERPT = 80
 
 
 def capabilities_of(facts: TemplateFacts) -> dict[str, Any]:
-    """The card as JSON data; README says what each key means. Nearly all of it is read from renders that exist."""
+    """The card as JSON data; docs/card.md says what each key means. Nearly all comes from renders that exist."""
     probe = facts.tool_probe
     with_tools = facts.render([ASK], tools=[TOOL], generation_prompt=True).text or ""
     with_system_and_tools = facts.render([SYSTEM, ASK], tools=[TOOL], generation_prompt=True).text or ""
     reasoning = _shows_reasoning(facts)
-    known = facts.static.free.keys()
+    functions = facts.template.environment.globals
     return {
         "tools": CALL_NAME in with_tools or CALL_NAME in with_system_and_tools,
         "tool_calls": probe.call_name and probe.arguments,
@@ -38,7 +37,7 @@ def capabilities_of(facts: TemplateFacts) -> dict[str, Any]:
         "reasoning_retention": _retention(facts) if reasoning else None,
         "thinking_switches": sorted({name for setting in facts.static.switches() for name in setting}),
         "switch_effects": [_effect(facts, setting) for setting in facts.switches],
-        "template_kwargs": sorted(known - SUPPLIED - SPECIAL_TOKEN_NAMES - facts.template.environment.globals.keys()),
+        "template_kwargs": [name for name in facts.static.kwargs if name not in functions],
         "generation_markers": facts.static.has_generation_tag,
     }
 
@@ -55,7 +54,9 @@ def _shows_reasoning(facts: TemplateFacts) -> bool:
 
 def _parallel(facts: TemplateFacts) -> bool:
     scenario = _scenario(facts, "parallel-calls")
-    text = facts.render_scenario(scenario, 4, True).text or ""
+    text = facts.render_scenario(scenario, 4, True).text
+    if text is None:
+        text = facts.render(scenario.messages[:4], generation_prompt=True).text or ""
     results = [str(message["content"]) for message in scenario.messages[2:4]]
     return all(result in text for result in results) and RESULT not in text
 

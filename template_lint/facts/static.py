@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from jinja2 import nodes
 
+from template_lint.facts.defaults import defaults_of
 from template_lint.rendering.positions import offset_of, walk
 
 SUPPLIED = frozenset({"messages", "tools", "documents", "add_generation_prompt"})
@@ -27,12 +28,14 @@ NodeT = TypeVar("NodeT", bound=nodes.Node)
 class StaticFacts(NamedTuple):
     """The result of the pass.
 
-    ``free`` maps each name that the template reads but never sets to the nodes that read it. ``attributes`` are the
-    names read by ``.x`` or ``['x']``. ``strings`` are all string constants. ``compared`` maps a name to the constants
+    ``free`` maps each name that the template reads but never sets to the nodes that read it. ``defaults`` are the names
+    that it sets where the caller did not, with the constants it gives them. ``attributes`` are the names read by ``.x``
+    or ``['x']``. ``strings`` are all string constants. ``compared`` maps a name to the constants
     it is compared with. ``kinds`` are all nodes by their class, in no particular order; ``of`` gives them as written.
     """
 
     free: dict[str, list[nodes.Name]]
+    defaults: dict[str, list[Any]]
     assigned: set[str]
     attributes: set[str]
     strings: set[str]
@@ -49,15 +52,21 @@ class StaticFacts(NamedTuple):
         """Whether the template knows tools at all: it reads ``tools`` or a message's ``tool_calls``."""
         return "tools" in self.free or "tool_calls" in self.attributes or "tool_calls" in self.strings
 
+    @property
+    def kwargs(self) -> list[str]:
+        """The names that a caller can give the template beyond what apply_chat_template supplies, in order."""
+        return sorted({*self.free, *self.defaults} - SUPPLIED - SPECIAL_TOKEN_NAMES)
+
     def switches(self) -> list[dict[str, Any]]:
         """Template kwargs that look like thinking switches, one setting each, in a fixed order."""
         settings: list[dict[str, Any]] = []
-        for name in sorted(self.free):
-            if name in SUPPLIED or name in SPECIAL_TOKEN_NAMES or not _THINKING.search(name):
-                continue
+        for name in filter(_THINKING.search, self.kwargs):
             words = [value for value in self.compared.get(name, []) if isinstance(value, str)]
             choices: list[Any] = list(dict.fromkeys(words))[:_MAX_VALUES]
-            choices = choices or [True, False]
+            given = self.defaults.get(name)
+            # A default of another kind, a budget or a text, is no switch to turn on and off.
+            if not choices and (not given or any(isinstance(value, bool) for value in given)):
+                choices = [True, False]
             settings += [{name: value} for value in choices]
         return settings
 
@@ -93,7 +102,7 @@ def analyse(tree: nodes.Template) -> StaticFacts:
                 has_generation = True
     for comparison in sorted(comparisons, key=lambda node: offset_of(node.expr)):
         _note_comparison(comparison, compared)
-    return StaticFacts(free, assigned, attributes, strings, compared, has_generation, kinds)
+    return StaticFacts(free, defaults_of(tree), assigned, attributes, strings, compared, has_generation, kinds)
 
 
 def _assigned_names(tree: nodes.Template) -> set[str]:

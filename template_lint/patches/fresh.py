@@ -10,7 +10,6 @@ from typing import Any
 from jinja2 import nodes
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.static import SPECIAL_TOKEN_NAMES, SUPPLIED
 from template_lint.rendering.positions import walk
 from template_lint.scenarios.catalogue import catalogue_tools
 from template_lint.scenarios.model import Scenario
@@ -127,11 +126,11 @@ def _other_settings(facts: TemplateFacts) -> list[Mapping[str, Any]]:
 
     Each is set to true, to false and to what the template compares it with or looks for in it, or a word.
     """
-    known = {*SUPPLIED, *SPECIAL_TOKEN_NAMES, *facts.template.environment.globals}
+    known = set(facts.template.environment.globals)
     known |= {name for setting in facts.static.switches() for name in setting}
     members = _members(facts.template.tree, facts.static.compared)
     settings: list[Mapping[str, Any]] = []
-    for name in sorted(set(facts.static.free) - known):
+    for name in (name for name in facts.static.kwargs if name not in known):
         words = [value for value in facts.static.compared.get(name, []) if isinstance(value, str)]
         values: list[Any] = [True, False, *(words[:_MOST_WORDS] or ["zqvalue"])]
         if name in members:

@@ -42,6 +42,29 @@ def test_thinking_switches_are_named() -> None:
     assert capabilities_of(facts(source))["thinking_switches"] == ["enable_thinking", "reasoning_effort"]
 
 
+@pytest.mark.parametrize(
+    "default",
+    [
+        "{% if not thinking is defined %}{% set thinking = false %}{% endif %}",
+        "{% set thinking = thinking | default(false) %}",
+        "{% set thinking = thinking if thinking is defined else false %}",
+        "{% set thinking = thinking or false %}",
+    ],
+)
+def test_a_kwarg_with_a_default_of_the_template_is_on_the_card(default: str) -> None:
+    card = capabilities_of(facts(default + STABLE + "{% if add_generation_prompt and thinking %}<think>{% endif %}"))
+    assert card["template_kwargs"] == card["thinking_switches"] == ["thinking"]
+    [effect] = card["switch_effects"]
+    assert (effect["switch"], effect["value"]) == ("thinking", True)
+    assert effect["prompt_ends"].endswith("<think>")
+
+
+def test_parallel_calls_are_asked_as_results_are_where_tools_crash() -> None:
+    crash = "{% if tools %}{{ raise_exception('no schemas') }}{% endif %}"
+    card = capabilities_of(facts(crash + STABLE))
+    assert card["tool_results"] and card["parallel_tool_calls"] and not card["tools"]
+
+
 LAST_USER = (
     "{% set ns = namespace(last=0) %}"
     "{% for m in messages %}{% if m.role == 'user' %}{% set ns.last = loop.index0 %}{% endif %}{% endfor %}"

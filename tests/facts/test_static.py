@@ -73,6 +73,10 @@ def test_reads_tools(source: str, expected: bool) -> None:
         ("{% if thinking_mode in ['on', 'off'] %}{% endif %}", [{"thinking_mode": "on"}, {"thinking_mode": "off"}]),
         ("{% if thinking is not none and thinking == true %}{% endif %}", [{"thinking": True}, {"thinking": False}]),
         ("{% set enable_thinking = true %}{{ enable_thinking }}", []),
+        ("{% set effort = effort | default('low') %}{% if effort in ['low', 'high'] %}{% endif %}",
+         [{"effort": "low"}, {"effort": "high"}]),
+        ("{% if not thinking_budget is defined %}{% set thinking_budget = -1 %}{% endif %}", []),
+        ("{% set thinking_prefix = thinking_prefix or 'Think.' %}", []),
         ("{{ m.reasoning_content }}{{ messages }}{{ tools }}{{ bos_token }}{{ date }}", []),
         ("{{ preserve_thinking }}{{ clear_thinking }}", [
             {"clear_thinking": True}, {"clear_thinking": False},

@@ -54,7 +54,7 @@ class ToolsIgnored(Rule):
 
 def _remedy(facts: TemplateFacts) -> str:
     """Where the template reads schemas under a name of its own, that name."""
-    other = next((name for name in sorted(facts.static.free) if name != "tools" and name.endswith("tools")), None)
+    other = next((name for name in facts.static.kwargs if name.endswith("tools")), None)
     if other is not None:
         return f"Pass the schemas as the template kwarg {other}, which the template reads instead."
     return "Render tools in the prompt, or put the schemas into the system message yourself."

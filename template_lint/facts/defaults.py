@@ -1,0 +1,71 @@
+"""Names that a template sets where the caller did not: kwargs with a default of the template's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from jinja2 import nodes
+
+_LATER = frozenset({"target", "targets"})
+
+
+def defaults_of(tree: nodes.Template) -> dict[str, list[Any]]:
+    """Name -> the constants that the template gives it, for each name that is read before the template sets it.
+
+    ``{% if not thinking is defined %}{% set thinking = false %}{% endif %}`` asks the caller first. Order is that of
+    evaluation; what a macro reads is read when it is called, and does not count.
+    """
+    set_names: set[str] = set()
+    asked: set[str] = set()
+    constants: dict[str, list[Any]] = {}
+    stack: list[nodes.Node] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, nodes.Name):
+            if node.ctx != "load":
+                set_names.add(node.name)
+            elif node.name not in set_names:
+                asked.add(node.name)
+        elif isinstance(node, nodes.Macro):
+            set_names.add(node.name)
+        else:
+            if isinstance(node, nodes.Assign) and isinstance(node.target, nodes.Name):
+                constants.setdefault(node.target.name, []).extend(_outcomes(node.node))
+            stack.extend(reversed(list(_children(node))))
+    return {name: constants.get(name, []) for name in sorted(asked & set_names)}
+
+
+def _children(node: nodes.Node) -> Iterator[nodes.Node]:
+    """The children of a node as they are evaluated: a value before the name that it is given to."""
+    if isinstance(node, nodes.For):
+        yield from (node.iter, node.target, *([node.test] if node.test else []), *node.body, *node.else_)
+        return
+    fields = [field for field in node.fields if field not in _LATER]
+    if isinstance(node, nodes.With):
+        fields = ["values", "targets", "body"]
+    elif len(fields) < len(node.fields):
+        fields += _LATER.intersection(node.fields)
+    for field in fields:
+        value = getattr(node, field, None)
+        if type(value) is list:
+            yield from (item for item in value if isinstance(item, nodes.Node))
+        elif isinstance(value, nodes.Node):
+            yield value
+
+
+def _outcomes(value: nodes.Node) -> Iterator[Any]:
+    """The constants that an expression can come to: ``x if x is defined else true`` to True."""
+    stack: list[nodes.Node | None] = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, nodes.Const):
+            yield node.value
+        elif isinstance(node, nodes.Neg):
+            stack.append(node.node)
+        elif isinstance(node, nodes.CondExpr):
+            stack += [node.expr2, node.expr1]
+        elif isinstance(node, nodes.Or):
+            stack += [node.right, node.left]
+        elif isinstance(node, nodes.Filter) and node.name in ("default", "d"):
+            stack += [*node.args[:1], node.node]
