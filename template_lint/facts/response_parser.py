@@ -122,7 +122,10 @@ def _import(template: Any) -> ResponseParser | str:
     except Exception as error:  # importing a package of that size can fail in many ways
         installed = installed_transformers()
         found = f"transformers {installed}" if installed else "no transformers"
-        return f"{TEMPLATE_KEY} cannot be applied with {found} installed (5.13 and newer can): {type(error).__name__}"
+        why = f"it takes transformers 5.13 or newer, and {found} is installed"
+        path = getattr(error, "path", None)
+        said = _described(error).replace(f" ({path})", "")
+        return f"{TEMPLATE_KEY} is not applied: {why} ({said})"
     return ResponseParser(template, chat_parsing, transformers.__version__)
 
 

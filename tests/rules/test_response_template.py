@@ -62,7 +62,6 @@ def test_what_comes_back_is_no_finding() -> None:
     assert check_rule("TL208", THINKING, config=thinking) == []
 
 
-CONTENT = {"function": {"name": "{content.name}", "arguments": "{content.arguments}"}}
 MISREAD = {
     "no repeats": ({"tool_calls": {"repeats": False}}, "tool_calls", "the calls come back as one value"),
     "other mark": ({"tool_calls": {"open_pattern": "<tool>"}}, "tool_calls", "1 call was sent, none came back"),
@@ -73,17 +72,17 @@ MISREAD = {
         "2 calls were sent, 1 came back",
     ),
     "other name": (
-        {"tool_calls": {"transform": {"function": {**CONTENT["function"], "name": "tide"}}}},
+        {"tool_calls": {"transform": {"function": {"name": "tide", "arguments": {}}}}},
         "name",
         f"the function '{CALL_NAME}' comes back as 'tide'",
     ),
     "no arguments": (
-        {"tool_calls": {"transform": {"function": {"name": "{content.name}"}}}},
+        {"tool_calls": {"transform": {"function": {"name": CALL_NAME}}}},
         "arguments",
         "the arguments come back as 'null', not as a mapping",
     ),
     "one level too many": (
-        {"tool_calls": {"transform": {"function": {"name": "{content.name}", "arguments": "{content}"}}}},
+        {"tool_calls": {"transform": {"function": {"name": CALL_NAME, "arguments": "{content}"}}}},
         "arguments",
         "the argument 'zqkey': '\"zqargument\"' is missing",
     ),
@@ -265,8 +264,9 @@ def test_no_parser_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("transformers.utils.chat_parsing", raising=False)
     reason = skip_reason("TL208", SOURCE, config=CONFIG)
     assert reason is not None
-    assert reason.startswith("response_template cannot be applied with transformers ")
-    assert "(5.13 and newer can)" in reason
+    assert reason.startswith("response_template is not applied: it takes transformers 5.13 or newer, and transformers ")
+    assert reason.endswith(")")
+    assert " is installed (ModuleNotFoundError: " in reason
 
 
 def test_turns_that_do_not_begin_with_the_prompt_are_not_judged() -> None:
