@@ -8,6 +8,7 @@ from functools import lru_cache
 from template_lint.facts import TemplateFacts
 from template_lint.facts.variants import Conversation
 from template_lint.model import Place
+from template_lint.rendering.positions import SourceToken
 from template_lint.rendering.template import ChatTemplate, Outcome
 from template_lint.rules.places import line_place
 
@@ -22,39 +23,46 @@ def crash_place(facts: TemplateFacts, conversation: Conversation, outcome: Outco
     place = line_place(facts, outcome.line)
     if place is None:
         return None
-    template, tags = _a_tag_a_line(facts)
+    tags = _tags(facts)
     borders = (place.offset, place.end_offset)
-    cut = any(start < border < end for border in borders for _, start, end in tags)
+    cut = any(start < border < end for border in borders for start, end, _ in tags)
     if not cut and place.end_offset - place.offset <= LONG_LINE:
         return place
+    template, lines = _a_tag_a_line(facts)
     failed = facts.render_variant(template, conversation.messages, tools=conversation.tool_list, generation_prompt=True)
     # Another failure than this one is none of ours: a bound, for example, that only one of the two reached.
     if (failed.error, failed.message) != (outcome.error, outcome.message) or failed.line is None:
         return place
-    index = bisect_right([line for line, _, _ in tags], failed.line) - 1
-    return facts.template.source_map.place(*tags[index][1:]) if index >= 0 else place
+    index = bisect_right(lines, failed.line) - 1
+    return facts.template.source_map.place(*tags[index][:2]) if index >= 0 else place
 
 
 @lru_cache(maxsize=1)
-def _a_tag_a_line(facts: TemplateFacts) -> tuple[ChatTemplate, list[tuple[int, int, int]]]:
-    """The template with a newline inside each tag, where it prints nothing, and (line, start, end) of the tags.
-
-    ``line`` is that of the tag's first word in the changed template, the offsets are those of the tag in the source.
-    """
-    source_map = facts.template.source_map
-    pieces: list[str] = []
+def _tags(facts: TemplateFacts) -> list[tuple[int, int, int]]:
+    """Start and end of each tag in the source, and the end of its first token."""
     tags: list[tuple[int, int, int]] = []
+    begin: SourceToken | None = None
+    for token in facts.template.source_map.tokens:
+        if token.kind in _BEGINS:
+            begin = token
+        elif begin is not None and token.kind == _BEGINS[begin.kind]:
+            # What stands behind a tag and is stripped is part of its last token.
+            tags.append((begin.offset, token.offset + len(token.text.rstrip()), begin.end))
+            begin = None
+    return tags
+
+
+@lru_cache(maxsize=1)
+def _a_tag_a_line(facts: TemplateFacts) -> tuple[ChatTemplate, list[int]]:
+    """The template with a newline inside each tag, where it prints nothing; and the line of each tag's first word."""
+    text = facts.template.source_map.text
+    pieces: list[str] = []
+    lines: list[int] = []
     copied, line = 0, 1
-    for index, token in enumerate(source_map.tokens):
-        if token.kind not in _BEGINS:
-            continue
-        piece = source_map.text[copied : token.end] + "\n"
-        pieces.append(piece)
-        copied, line = token.end, line + piece.count("\n")
-        ending = next((t for t in source_map.tokens[index:] if t.kind == _BEGINS[token.kind]), token)
-        # What stands behind a tag and is stripped is part of its last token.
-        tags.append((line, token.offset, ending.offset + len(ending.text.rstrip())))
-    # Not parsed before it is rendered.
-    template = ChatTemplate("".join([*pieces, source_map.text[copied:]]), facts.profile)
+    for _, _, inside in _tags(facts):
+        pieces.append(text[copied:inside] + "\n")
+        copied, line = inside, line + pieces[-1].count("\n")
+        lines.append(line)
+    template = ChatTemplate("".join([*pieces, text[copied:]]), facts.profile)
     template.limits = facts.template.limits
-    return template, tags
+    return template, lines
