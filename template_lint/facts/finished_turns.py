@@ -154,7 +154,7 @@ def _messages(facts: TemplateFacts) -> Iterator[Message]:
         return
     call = usual_call(facts)
     yield Message("a call", call, [TOOL], (ARGUMENT,))
-    # What is printed as a Python literal is told by its own rule (TL203).
+    # What is printed as a Python literal is told by its own rule (TL207).
     if not any(literal.variant.kind is Kind.HARD and literal.text[0] in "[{" for literal in python_literals(facts)):
         yield hard_call(facts, TYPED_ARGUMENTS)
     calls = parallel_conversation(facts).messages[1]

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from template_lint.config import Options
 from template_lint.engine import check
 from template_lint.model import Finding, Report
 from template_lint.rules.registry import find_rule
+from tests.rules.helper import inspect
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bounds on memory and processor time need Linux")
 pytest.importorskip("transformers.utils.chat_parsing", reason="transformers 5.13 or newer")
@@ -94,3 +97,44 @@ def test_a_config_that_no_worker_can_be_given_is_not_checked(report: Report) -> 
     [target] = [target for target in report.targets if Path(target.target).name == "too-deep"]
     assert target.error is not None
     assert target.error.message == "tokenizer_config.json is nested too deeply to be read. Repair the file."
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["{content}", "{content.name}", "", "x"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["function", "name", "x"]), inner),
+    max_leaves=8,
+)
+MARKS = st.sampled_from(["<call>", "</call>", "<|end|>", "\n", "zq", "{", "}"])
+PARSERS = ("text", "int", "float", "bool", "json", "xml-inline", "kv-lines", "python-call-list")
+FIELD = st.fixed_dictionaries(
+    {},
+    optional={
+        "open": MARKS | st.lists(MARKS, max_size=3) | JSON,
+        "close": MARKS | st.lists(MARKS, max_size=3) | JSON,
+        "content": st.sampled_from(PARSERS) | JSON,
+        "content_args": st.dictionaries(st.sampled_from(["string_delims", "strip", "value_parser", "kv_sep"]), JSON)
+        | JSON,
+        "repeats": JSON,
+        "join": JSON,
+        "optional": JSON,
+        "transform": JSON,
+        "transform_each": JSON,
+    },
+)
+NAMES = st.sampled_from(["tool_calls", "content", "reasoning_content", "thinking", "role", "other"])
+TEMPLATES = st.fixed_dictionaries(
+    {"start_anchor": MARKS, "fields": st.dictionaries(NAMES, FIELD, min_size=1, max_size=4)},
+    optional={"defaults": st.dictionaries(NAMES, JSON), "version": st.just(1) | JSON},
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(template=TEMPLATES | JSON)
+def test_no_response_template_lets_an_exception_escape(template: Any) -> None:
+    """No patterns here, only literals: this process has no bounds."""
+    report = inspect(EXAMPLE.files["chat_template.jinja"], codes=("TL208",), config={"response_template": template})
+    for finding in report.findings:
+        assert finding.message.isprintable()
+        json.dumps(finding.evidence)
+    if template is not None and not report.findings:
+        assert not report.skipped  # it reads everything back

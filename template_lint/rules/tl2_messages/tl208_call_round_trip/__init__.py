@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.call_grammars import Grammar, find_grammar, read_call, same_value
 from template_lint.facts.literals import python_literals
 from template_lint.facts.probes import ARGUMENT, CALL_NAME, RESULT
-from template_lint.facts.response_parser import TEMPLATE_KEY, ResponseParser, config_file, load_response_parser
 from template_lint.facts.variants import (
     HARD_ARGUMENTS,
     JSON_RESULT,
@@ -26,9 +25,13 @@ from template_lint.rules.base import Rule, Skip
 from template_lint.rules.places import value_printed_at
 from template_lint.rules.wording import around, shorten
 
+if TYPE_CHECKING:
+    from template_lint.facts.response_parser import ResponseParser
+
 _OPENED = re.compile(r'\{\s*"\w+"\s*:')
 _DECODER = json.JSONDecoder()
 _MOST_BEFORE = 200
+_PARSERS = {"response_template", "response_schema"}
 
 
 class CallRoundTrip(Rule):
@@ -60,14 +63,19 @@ class CallRoundTrip(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Ask the model's own parser where there is one, our grammars where there is none."""
-        parser = load_response_parser(facts)
-        why_not = parser if isinstance(parser, str) else ""
-        asked = 0
-        if parser is not None and not isinstance(parser, str):
-            findings, asked = self._by_response_template(facts, parser)
-            yield from findings
-            if not asked and not findings:
-                why_not = f"{TEMPLATE_KEY} is not asked: no finished turn begins with the prompt that it answers"
+        why_not, asked = "", 0
+        if facts.snapshot is not None and facts.snapshot.config.keys() & _PARSERS:
+            # Imported for the few models that bring a parser.
+            from template_lint.facts.response_parser import load_response_parser
+
+            parser = load_response_parser(facts)
+            if isinstance(parser, str):
+                why_not = parser
+            elif parser is not None:
+                findings, asked = self._by_response_template(facts, parser)
+                yield from findings
+                if not asked and not findings:
+                    why_not = "response_template is not asked: no finished turn begins with the prompt that it answers"
         if facts.tool_rules_apply:
             try:
                 yield from self._by_grammar(facts, call_too=not asked)
@@ -80,6 +88,8 @@ class CallRoundTrip(Rule):
 
     def _by_response_template(self, facts: TemplateFacts, parser: ResponseParser) -> tuple[list[Finding], int]:
         """What the model's own parser misreads, and the number of turns that it was given."""
+        from template_lint.facts.response_parser import TEMPLATE_KEY, config_file
+
         invalid = parser.invalid()
         if invalid is not None:
             what = "checking it was" if invalid.stopped else f"transformers {parser.version} refuses it:"
