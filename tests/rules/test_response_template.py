@@ -277,6 +277,13 @@ def test_turns_that_do_not_begin_with_the_prompt_are_not_judged() -> None:
     )
 
 
+def test_calls_that_the_parser_cannot_be_asked_about_are_left_to_our_grammars() -> None:
+    source = SOURCE.replace("{{- '<|assistant|>\\n' }}", "{{- '<|assistant|>\\n' + ('<think>' if tools else '') }}")
+    source = source.replace("call.function | tojson", "call.function | tojson | replace('<', '\\u003e')")
+    assert "<think>" in source
+    assert "grammar" in only(source, CONFIG).evidence
+
+
 def test_the_white_space_and_the_text_after_the_first_stop_are_not_the_models() -> None:
     source = SOURCE + "{% if not add_generation_prompt %}{{ '<|over|>' }}{% endif %}"
     assert check_rule("TL208", source, config=CONFIG) == []

@@ -63,7 +63,7 @@ class CallRoundTrip(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Ask the model's own parser where there is one, our grammars where there is none."""
-        why_not, asked = "", 0
+        why_not, asked, calls = "", 0, 0
         if facts.snapshot is not None and facts.snapshot.config.keys() & _PARSERS:
             # Imported for the few models that bring a parser.
             from template_lint.facts.response_parser import load_response_parser
@@ -72,13 +72,13 @@ class CallRoundTrip(Rule):
             if isinstance(parser, str):
                 why_not = parser
             elif parser is not None:
-                findings, asked = self._by_response_template(facts, parser)
+                findings, asked, calls = self._by_response_template(facts, parser)
                 yield from findings
                 if not asked and not findings:
                     why_not = "response_template is not asked: no finished turn begins with the prompt that it answers"
         if facts.tool_rules_apply:
             try:
-                yield from self._by_grammar(facts, call_too=not asked)
+                yield from self._by_grammar(facts, call_too=not calls)
             except Skip as skip:
                 raise Skip(f"{why_not}; {skip}" if why_not else str(skip)) from None
         elif not asked:
@@ -86,8 +86,8 @@ class CallRoundTrip(Rule):
         if why_not:
             raise Skip(why_not)
 
-    def _by_response_template(self, facts: TemplateFacts, parser: ResponseParser) -> tuple[list[Finding], int]:
-        """What the model's own parser misreads, and the number of turns that it was given."""
+    def _by_response_template(self, facts: TemplateFacts, parser: ResponseParser) -> tuple[list[Finding], int, int]:
+        """What the model's own parser misreads, the number of turns that it was given, and of those with calls."""
         from template_lint.facts.response_parser import TEMPLATE_KEY, config_file
 
         invalid = parser.invalid()
@@ -100,7 +100,7 @@ class CallRoundTrip(Rule):
                 file=config_file(facts),
                 evidence={"parser": f"transformers {parser.version}", "problem": invalid.problem},
             )
-            return [finding], 0
+            return [finding], 0, 0
         from template_lint.rules.tl2_messages.tl208_call_round_trip.by_response_template import Reading
 
         reading = Reading(facts, parser)
@@ -116,7 +116,7 @@ class CallRoundTrip(Rule):
             )
             for misread in reading.misread()
         ]
-        return findings, reading.asked
+        return findings, reading.asked, reading.calls
 
     def _by_grammar(self, facts: TemplateFacts, call_too: bool) -> Iterator[Finding]:
         """Read the probe's call, then the hard one; and look at what stands around the result."""

@@ -52,18 +52,19 @@ class Misread(NamedTuple):
 
 
 class Reading:
-    """All turns of one template, read by one parser. ``asked`` counts them."""
+    """All turns of one template, read by one parser. ``asked`` counts them, ``calls`` those that hold calls."""
 
     def __init__(self, facts: TemplateFacts, parser: ResponseParser) -> None:
         self._facts = facts
         self._parser = parser
-        self.asked = 0
+        self.asked = self.calls = 0
 
     def misread(self) -> list[Misread]:
         """What does not come back, once for each field. Nothing is asked of a parser that had to be stopped."""
         found: dict[str, Misread] = {}
         for turn in finished_turns(self._facts):
             self.asked += 1
+            self.calls += bool(turn.sent.calls)
             parsed, differing = self._read(turn)
             if parsed.message is None:
                 misread = self._raised(turn, parsed)
