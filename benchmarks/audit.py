@@ -6,7 +6,9 @@
 
 Without a folder: the Qwen3 tokenizer that scripts/fetch_inputs.py fetches, with the 151,936 embedding rows of Qwen3.
 ``planted`` counts a rule's finding as a false alarm where neither the planted defect nor what follows from it (see
-``plants``) explains it. ``speed`` compares best runs, alternating, in one process and in two.
+``plants``) explains it. ``speed`` compares best runs, alternating, in one process and in two, nothing remembered from
+the run before; the sample's rows are short, which is hard on what is done once per row. ``memory`` writes files of
+MEGABYTES (10 and 1,000, say) in which every prompt is distinct, or the prompts of groups of 8 are the same.
 """
 
 from __future__ import annotations
@@ -19,8 +21,13 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
+from typing import Any, NamedTuple
+
+import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -35,11 +42,14 @@ from template_lint.audit.rows import trajectories  # noqa: E402
 from template_lint.audit.sample.make import dump, make_sample  # noqa: E402
 from template_lint.audit.sample.plants import PLANTS  # noqa: E402
 from template_lint.audit.summary import Edge, history_flaw  # noqa: E402
+from template_lint.rendering.limits import arm_process  # noqa: E402
 
 EMBEDDING_ROWS = 151_936
 FIELDS = preset("template-lint")
 RUNS = 7
 CHUNK = 200
+ROWS = 600
+GROUP = 8
 
 
 def target(scratch: Path, given: str | None) -> str:
@@ -114,59 +124,111 @@ def planted(folder: str, count: int) -> None:
 
 
 def speed(folder: str) -> None:
-    """Print tokens per second and the ratio, in one process and in two, without and with prompts to render."""
+    """Print tokens per second and the audit's share of the raw speed, by wall and by processor time."""
     auditor = Auditor(AuditOptions(folder, FIELDS))
-    rows = [row for made, _ in chunks(auditor, 600, 0.0) for row in made]
-    bare = [row for row in rows if row.rollout is None]
-    tokens = sum(len(row.ids) for row in bare)
-    for count in (1, 2):
-        ours, raw = _best(folder, count)
-        print(
-            f"{count} process{'es' if count > 1 else ''}: {tokens:,} tokens; raw {tokens / raw / 1e6:.2f} Mtoken/s, "
-            f"audit {tokens / ours / 1e6:.2f} Mtoken/s, ratio {raw / ours:.3f}"
+    print("| rows | prompts | tokens | in prompts | processes | raw, Mtoken/s | audit, Mtoken/s | wall | processor |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for case in CASES:
+        rows = _rows(auditor, case)
+        tokens = sum(len(row.ids) for row in rows)
+        shares = (
+            f"{_distinct(rows):.1%} distinct | {tokens:,} | {sum(row.prompt_length or 0 for row in rows) / tokens:.0%}"
         )
+        for count in (1, 2):
+            ours, raw = _best(folder, case, count)
+            speeds = f"{tokens / raw.wall / 1e6:.2f} | {tokens / ours.wall / 1e6:.2f}"
+            ratios = f"{raw.wall / ours.wall:.2f} | {raw.processor / ours.processor:.2f}"
+            print(f"| {case} | {shares} | {count} | {speeds} | {ratios} |", flush=True)
 
 
-def _best(folder: str, count: int) -> tuple[float, float]:
-    """Seconds of the best runs (ours, raw) on 600 rollouts split over ``count`` processes that start together."""
+CASES = {
+    "--no-render": (False, lambda row: True, 1),
+    "distinct": (True, lambda row: True, 1),
+    "distinct, no tools": (True, lambda row: row.tools is None, 1),
+    f"groups of {GROUP}": (True, lambda row: True, GROUP),
+    f"groups of {GROUP}, no tools": (True, lambda row: row.tools is None, GROUP),
+}
+"""Whether prompts are rendered, which rows of the sample are taken, and how many of them share a prompt."""
+
+
+def _rows(auditor: Auditor, case: str) -> list[Trajectory]:
+    """ROWS rows: every one has its own prompt, or that of the first of its group."""
+    _, chosen, group = CASES[case]
+    sample = (row for made, _ in chunks(auditor, 8 * ROWS, 0.0) for row in made)
+    rows = list(islice((row for row in sample if row.rollout is None and chosen(row)), ROWS))
+    return [_behind(rows[index - index % group], row) for index, row in enumerate(rows)]
+
+
+def _behind(first: Trajectory, row: Trajectory) -> Trajectory:
+    """What follows the prompt of ``row``, behind the prompt of ``first``."""
+    if first is row:
+        return row
+    end, own = first.prompt_length, row.prompt_length
+
+    def joined(name: str) -> Any:
+        return np.concatenate([getattr(first, name)[:end], getattr(row, name)[own:]])
+
+    arrays = {name: joined(name) for name in ("ids", "mask", "logprobs", "trainer_logprobs")}
+    return replace(row, **arrays, top=None, prompt_length=end, messages=first.messages, tools=first.tools)
+
+
+def _distinct(rows: list[Trajectory]) -> float:
+    return len({json.dumps([row.messages, row.tools]) for row in rows}) / len(rows)
+
+
+class Times(NamedTuple):
+    """Seconds: until the slowest process was done, and of processor time in all of them."""
+
+    wall: float
+    processor: float
+
+
+def _best(folder: str, case: str, count: int) -> tuple[Times, Times]:
+    """The least times (ours, raw) of RUNS runs; rows are split over ``count`` processes that start together."""
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(count)
-    with context.Pool(count, _prepare, (folder, count, barrier, context.Value("i", 0))) as pool:
-        best = [float("inf"), float("inf")]
-        for _ in range(RUNS):
-            for which in (0, 1):
-                best[which] = min(best[which], max(pool.map(_timed, [which] * count, chunksize=1)))
+    best = [Times(float("inf"), float("inf"))] * 2
+    with context.Pool(count, _prepare, (folder, case, count, barrier, context.Value("i", 0))) as pool:
+        for run_number in range(2 * RUNS):
+            which = run_number % 2
+            parts = pool.map(_timed, [which] * count, chunksize=1)
+            wall, processor = max(part.wall for part in parts), sum(part.processor for part in parts)
+            best[which] = Times(min(best[which].wall, wall), min(best[which].processor, processor))
     return best[0], best[1]
 
 
 _state: dict[str, object] = {}
 
 
-def _prepare(folder: str, count: int, barrier: object, ticket: object) -> None:
+def _prepare(folder: str, case: str, count: int, barrier: object, ticket: object) -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     with ticket.get_lock():  # type: ignore[attr-defined]
         own = ticket.value  # type: ignore[attr-defined]
         ticket.value += 1  # type: ignore[attr-defined]
-    auditor = Auditor(AuditOptions(folder, FIELDS, render=False))
-    rows = [row for made, _ in chunks(auditor, 600, 0.0) for row in made if row.rollout is None]
-    _state.update(auditor=auditor, rows=rows[own::count], barrier=barrier)
+    auditor = Auditor(AuditOptions(folder, FIELDS, render=CASES[case][0]))
+    rows = _rows(auditor, case)
+    share = -(-len(rows) // count)
+    _state.update(auditor=auditor, rows=rows[own * share : (own + 1) * share], barrier=barrier)
+    arm_process()  # as workers are: a render is bounded, which costs a little
 
 
-def _timed(which: int) -> float:
+def _timed(which: int) -> Times:
     auditor, rows = _state["auditor"], _state["rows"]
     assert isinstance(auditor, Auditor) and isinstance(rows, list)
+    for name in ("encoder", "prompts"):
+        vars(auditor).pop(name, None)
+    assert auditor.encoder.remembered_bytes == 0
     tokenizer = auditor.tokenization._tokenizer
     lists = [row.ids.tolist() for row in rows]
     _state["barrier"].wait()  # type: ignore[attr-defined]
-    start = perf_counter()
-    if which == 0:
-        for at in range(0, len(rows), CHUNK):
+    wall, processor = perf_counter(), process_time()
+    for at in range(0, len(rows), CHUNK):
+        if which == 0:
             audit_many(rows[at : at + CHUNK], auditor)
-    else:
-        for at in range(0, len(rows), CHUNK):
+        else:
             texts = tokenizer.decode_batch(lists[at : at + CHUNK], skip_special_tokens=False)
             tokenizer.encode_batch(texts, add_special_tokens=False)
-    return perf_counter() - start
+    return Times(perf_counter() - wall, process_time() - processor)
 
 
 def memory(folder: str, scratch: Path) -> None:

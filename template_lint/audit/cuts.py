@@ -40,11 +40,14 @@ class Cuts:
         wanted = [added[token_id] for token_id in sorted(set(candidates)) if token_id in added]
         contents = [token["content"] for token in added.values()]
         as_it_is = _is_empty(pipeline["normalizer"])
-        self.tokens: list[str] = [
+        allowed = [
             token["content"]
             for token in wanted
             if sound and (as_it_is or not token["normalized"]) and _stands_alone(token, contents)
         ]
+        self.tokens: list[str] = allowed
+        by_content = {token["content"]: token_id for token_id, token in added.items()}
+        self._ids = [by_content[content] for content in allowed]
         self._token = re.compile("|".join(map(re.escape, self.tokens))) if self.tokens else None
 
     def pieces(self, text: str) -> list[str]:
@@ -53,6 +56,20 @@ class Cuts:
             return [text]
         starts = [0, *(match.start() for match in self._token.finditer(text)), len(text)]
         return [text[start:end] for start, end in pairwise(starts) if start < end]
+
+    def count(self, text: str) -> int:
+        """How many tokens before which it may be cut a text has."""
+        return sum(map(text.count, self.tokens))
+
+    def places(self, ids: list[int]) -> list[int]:
+        """Where the ids of these tokens stand among ``ids``, ascending."""
+        found: list[int] = []
+        for token_id in self._ids:
+            at = -1
+            for _ in range(ids.count(token_id)):
+                at = ids.index(token_id, at + 1)
+                found.append(at)
+        return sorted(found)
 
 
 def _stands_alone(token: Mapping[str, Any], contents: Iterable[str]) -> bool:

@@ -6,7 +6,9 @@ The ids are those of ``Tokenization.encode`` of the whole text: it is cut only w
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from sys import getsizeof
 from typing import NamedTuple
 
@@ -18,7 +20,7 @@ _MOST_BYTES = 8 << 20
 
 
 class CutText(NamedTuple):
-    """A text in pieces between which it may be cut: ``known`` are likely to recur, ``rest`` is not."""
+    """A text in pieces between which it may be cut: ``known`` may recur, ``rest`` is not expected to."""
 
     known: tuple[str, ...]
     rest: str = ""
@@ -28,8 +30,8 @@ class Encoder:
     """Encodes for one tokenizer and remembers, within bounds, the ids of pieces."""
 
     def __init__(self, tokenization: Tokenization, cuts: Cuts) -> None:
-        self._tokenization = tokenization
         self.cuts = cuts
+        self._tokenization = tokenization
         self._pieces: Remembered[str, array[int]] = Remembered(_MOST_BYTES)
 
     @property
@@ -38,7 +40,7 @@ class Encoder:
         return self._pieces.weight
 
     def cut(self, text: str) -> CutText:
-        """The text, to be encoded now and perhaps again."""
+        """The text, every piece of which may recur."""
         return CutText(tuple(self.cuts.pieces(text)))
 
     def encode(self, text: str) -> list[int]:
@@ -46,31 +48,86 @@ class Encoder:
         return self.encode_batch([self.cut(text)])[0]
 
     def encode_batch(self, texts: Sequence[CutText]) -> list[list[int]]:
-        """The ids of every text, in order; what is not known yet is encoded in one batch."""
+        """The ids of every text, in order.
+
+        Each call of the tokenizer costs as much as some ten tokens. So what is neither remembered nor in two of the
+        texts is encoded together with what follows it, and its ids are read off the whole.
+        """
         ids: dict[str, list[int]] = {}
         new: list[str] = []
-        for text in texts:
-            for piece in text.known:
-                if piece not in ids:
-                    remembered = self._pieces.get(piece)
-                    if remembered is None:
-                        new.append(piece)
-                    ids[piece] = [] if remembered is None else remembered.tolist()
-        rests = [text.rest for text in texts if text.rest]
-        encoded = self._tokenization.encode_batch([*new, *rests])
+        for piece, count in Counter(piece for text in texts for piece in text.known).items():
+            remembered = self._pieces.get(piece)
+            if remembered is not None:
+                ids[piece] = remembered.tolist()
+            elif count > 1:
+                new.append(piece)
+                ids[piece] = []
+        plans = [_plan(text, ids) for text in texts]
+        runs = [part for plan in plans for part in plan if isinstance(part, _Run)]
+        encoded = self._tokenization.encode_batch([*new, *(run.text for run in runs)])
         for piece, made in zip(new, encoded, strict=False):
             ids[piece] = made
-            compact = array("I", made)
-            self._pieces.put(piece, compact, ENTRY_BYTES + getsizeof(piece) + getsizeof(compact))
-        behind = iter(encoded[len(new) :])
-        return [_joined([ids[piece] for piece in text.known], next(behind) if text.rest else []) for text in texts]
+            self._remember(piece, made)
+        of_runs = encoded[len(new) :]
+        for run, made in zip(runs, of_runs, strict=True):
+            if run.before:
+                self._read_off(run, made)
+        following = iter(of_runs)
+        return [_joined([next(following) if isinstance(part, _Run) else ids[part] for part in plan]) for plan in plans]
+
+    def _read_off(self, run: _Run, ids: list[int]) -> None:
+        """Remember the pieces of a run by its ids: every piece but the first of a text begins with a cut's token.
+
+        Such a token always gives its id. Were there more of these ids than tokens in the text, the model had made one
+        of other text, and nobody could tell which.
+        """
+        places = self.cuts.places(ids)
+        if len(places) != self.cuts.count(run.text):
+            return
+        if self.cuts.count(run.before[0]):
+            places = places[1:]
+        starts = [0, *places, len(ids)]
+        for piece, (start, end) in zip(run.before, pairwise(starts), strict=False):
+            self._remember(piece, ids[start:end])
+
+    def _remember(self, piece: str, ids: list[int]) -> None:
+        compact = array("I", ids)
+        self._pieces.put(piece, compact, ENTRY_BYTES + getsizeof(piece) + getsizeof(compact))
 
 
-def _joined(parts: list[list[int]], last: list[int]) -> list[int]:
-    if not parts:
-        return last
+class _Run(NamedTuple):
+    """Neighbouring pieces that are encoded as one text: ``before`` is worth remembering, ``rest`` is not."""
+
+    before: tuple[str, ...]
+    rest: str
+
+    @property
+    def text(self) -> str:
+        """The text that is encoded."""
+        return "".join(self.before) + self.rest
+
+
+def _plan(text: CutText, ids: dict[str, list[int]]) -> list[str | _Run]:
+    """The parts of a text in order: pieces whose ids are (or will be) in ``ids``, and runs of others."""
+    plan: list[str | _Run] = []
+    run: list[str] = []
+    for piece in text.known:
+        if piece not in ids:
+            run.append(piece)
+            continue
+        if run:
+            plan.append(_Run(tuple(run), ""))
+            run = []
+        plan.append(piece)
+    if run or text.rest:
+        plan.append(_Run(tuple(run), text.rest))
+    return plan
+
+
+def _joined(parts: list[list[int]]) -> list[int]:
+    if len(parts) == 1:
+        return parts[0]
     joined: list[int] = []
     for part in parts:
         joined += part
-    joined += last
     return joined

@@ -24,8 +24,9 @@ class Reencoded(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """By index of the row: its drift, where it could be decoded, and the ids of its first prompt, where it has one."""
+    """By index of the row: its ids, its drift if it could be decoded, the ids of its first prompt if it has one."""
 
+    ids: list[list[int]]
     again: dict[int, Reencoded | None]
     prompts: dict[int, list[int]]
 
@@ -38,15 +39,17 @@ def reencode(
     All ids of codable rows must be in the vocabulary. A drift is None where the tokenizer's tokens have no bytes of
     their own and ids changed. A buffer that begins with its prompt is encoded from the prompt's last turn on.
     """
-    tokenization = auditor.tokenization
-    lists = [rows[index].ids.tolist() for index in codable]
-    texts = tokenization.decode_batch(lists)
-    buffers = [_cut(text, prompts.get(index)) for index, text in zip(codable, texts, strict=True)]
-    encoded = auditor.encoder.encode_batch([*buffers, *(prompt.cut for prompt in prompts.values())])
+    tokenization, encoder = auditor.tokenization, auditor.encoder
+    ids = [row.ids.tolist() for row in rows]
+    texts = tokenization.decode_batch([ids[index] for index in codable])
+    encoded = encoder.encode_batch([_cut(text, prompts.get(index)) for index, text in zip(codable, texts, strict=True)])
     again: dict[int, Reencoded | None] = {}
-    for index, ids, text, back in zip(codable, lists, texts, encoded[: len(codable)], strict=True):
-        again[index] = Reencoded(CLEAN, []) if back == ids else _changed(rows[index], ids, text, back, tokenization)
-    return Encoded(again, dict(zip(prompts, encoded[len(codable) :], strict=True)))
+    for index, text, back in zip(codable, texts, encoded, strict=True):
+        clean = back == ids[index]
+        again[index] = Reencoded(CLEAN, []) if clean else _changed(rows[index], ids[index], text, back, tokenization)
+    # Second, because what a buffer has in common with its prompt is remembered now.
+    of_prompts = encoder.encode_batch([prompt.cut for prompt in prompts.values()])
+    return Encoded(ids, again, dict(zip(prompts, of_prompts, strict=True)))
 
 
 def _cut(text: str, prompt: Prompt | None) -> CutText:

@@ -88,7 +88,7 @@ def _audit_whole(
         prompt = encoded.prompts.get(index)
         if prompt is not None:
             asked.append(PROMPT)
-            flaw = prompt_flaw(row.ids.tolist(), candidates[index], prompt, auditor)
+            flaw = prompt_flaw(encoded.ids[index], candidates[index], prompt, auditor)
             if flaw is not None:
                 flaws.append(flaw)
         back = encoded.again.get(index)

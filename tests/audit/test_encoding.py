@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import AddedToken, Tokenizer, models, normalizers
 
 from template_lint.audit.auditor import AuditOptions, Auditor
 from template_lint.audit.cuts import Cuts
-from template_lint.audit.encoding import Encoder
+from template_lint.audit.encoding import CutText, Encoder
 from template_lint.audit.fields import preset
 from template_lint.audit.model import Trajectory
 from template_lint.audit.remembered import Remembered
@@ -19,6 +20,7 @@ from template_lint.audit.rendered import Prompts
 from template_lint.audit.rollouts import audit_many, audit_one
 from template_lint.audit.rows import trajectories
 from template_lint.audit.sample.make import dump, make_sample
+from template_lint.tokenization import Tokenization
 from tests.inputs import tokenizer_dir
 
 FIELDS = preset("template-lint")
@@ -132,6 +134,23 @@ def test_what_a_template_can_tell_apart_is_not_taken_for_the_same(one: dict[str,
     row = {"ids": [1], "prompt_len": 1, "messages": [{"role": "user", "content": "x"}]}
     texts = [next(prompts.candidates(read({**row, "kwargs": kwargs}))).text for kwargs in (one, other, one, other)]
     assert texts == [repr(one), repr(other)] * 2
+
+
+def test_ids_are_not_read_off_a_text_that_holds_more_of_them_than_tokens() -> None:
+    # The normaliser makes the token's text of something else, and the model has a piece for it.
+    pieces = ["<", "S", ">", "x", "<S", "<S>"]
+    tokenizer = Tokenizer(models.BPE({piece: n for n, piece in enumerate(pieces)}, [("<", "S"), ("<S", ">")]))
+    tokenizer.normalizer = normalizers.Replace("(", "<")
+    tokenizer.add_tokens([AddedToken("<S>", special=True, normalized=False)])
+    tokenization = Tokenization(tokenizer)
+    encoder = Encoder(tokenization, Cuts(tokenization, [5]))
+    assert encoder.cuts.tokens == ["<S>"]
+    assert tokenization.encode("(S>x<S>") == [5, 3, 5]
+    texts = ["(S>x<S>xx<S>", "(S>x<S>x<S>"]
+    for text in texts:
+        cut = encoder.cut(text)
+        both = [CutText(cut.known[:-1], cut.known[-1]), cut]
+        assert [encoder.encode_batch([one])[0] for one in both] == [tokenization.encode(text)] * 2
 
 
 def test_memory_is_bounded_and_the_longest_unasked_goes_first() -> None:
