@@ -2,13 +2,13 @@
 
     python benchmarks/audit.py planted [ROWS] [FOLDER]     each defect in 1 % of ROWS (10,000) synthetic rollouts
     python benchmarks/audit.py speed [FOLDER]              ours against bare decode_batch + encode_batch, same ids
-    python benchmarks/audit.py memory [FOLDER]             peak memory of the command, 10 MB and 1 GB of rows
+    python benchmarks/audit.py memory [MB] [FOLDER]        peak memory of the command, 10 MB and MB (1,000) of rows
 
 Without a folder: the Qwen3 tokenizer that scripts/fetch_inputs.py fetches, with the 151,936 embedding rows of Qwen3.
 ``planted`` counts a rule's finding as a false alarm where neither the planted defect nor what follows from it (see
-``plants``) explains it. ``speed`` compares best runs, alternating, in one process and in two, nothing remembered from
-the run before; the sample's rows are short, which is hard on what is done once per row. ``memory`` writes files of
-MEGABYTES (10 and 1,000, say) in which every prompt is distinct, or the prompts of groups of 8 are the same.
+``plants``) explains it. ``speed`` runs both in turn, in one process and in two, and prints medians: of the speeds, and
+of the ratios of neighbouring runs. Nothing is remembered from the run before. The sample's rows are short, which is
+hard on what is done once per row. ``memory``: every prompt is another, or 8 neighbouring rows have the same.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from statistics import median
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
@@ -46,7 +47,7 @@ from template_lint.rendering.limits import arm_process  # noqa: E402
 
 EMBEDDING_ROWS = 151_936
 FIELDS = preset("template-lint")
-RUNS = 7
+RUNS = 15
 CHUNK = 200
 ROWS = 600
 GROUP = 8
@@ -135,9 +136,10 @@ def speed(folder: str) -> None:
             f"{_distinct(rows):.1%} distinct | {tokens:,} | {sum(row.prompt_length or 0 for row in rows) / tokens:.0%}"
         )
         for count in (1, 2):
-            ours, raw = _best(folder, case, count)
-            speeds = f"{tokens / raw.wall / 1e6:.2f} | {tokens / ours.wall / 1e6:.2f}"
-            ratios = f"{raw.wall / ours.wall:.2f} | {raw.processor / ours.processor:.2f}"
+            runs = _runs(folder, case, count)
+            speeds = " | ".join(f"{tokens / median(run[which].wall for run in runs) / 1e6:.2f}" for which in (1, 0))
+            wall = median(raw.wall / ours.wall for ours, raw in runs)
+            ratios = f"{wall:.2f} | {median(raw.processor / ours.processor for ours, raw in runs):.2f}"
             print(f"| {case} | {shares} | {count} | {speeds} | {ratios} |", flush=True)
 
 
@@ -183,18 +185,17 @@ class Times(NamedTuple):
     processor: float
 
 
-def _best(folder: str, case: str, count: int) -> tuple[Times, Times]:
-    """The least times (ours, raw) of RUNS runs; rows are split over ``count`` processes that start together."""
+def _runs(folder: str, case: str, count: int) -> list[tuple[Times, Times]]:
+    """RUNS pairs of runs (ours, raw) that follow each other; rows are split over ``count`` processes."""
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(count)
-    best = [Times(float("inf"), float("inf"))] * 2
     with context.Pool(count, _prepare, (folder, case, count, barrier, context.Value("i", 0))) as pool:
-        for run_number in range(2 * RUNS):
-            which = run_number % 2
+
+        def once(which: int) -> Times:
             parts = pool.map(_timed, [which] * count, chunksize=1)
-            wall, processor = max(part.wall for part in parts), sum(part.processor for part in parts)
-            best[which] = Times(min(best[which].wall, wall), min(best[which].processor, processor))
-    return best[0], best[1]
+            return Times(max(part.wall for part in parts), sum(part.processor for part in parts))
+
+        return [(once(0), once(1)) for _ in range(RUNS)]
 
 
 _state: dict[str, object] = {}
@@ -231,21 +232,25 @@ def _timed(which: int) -> Times:
     return Times(perf_counter() - wall, process_time() - processor)
 
 
-def memory(folder: str, scratch: Path) -> None:
-    """Print the peak memory of the whole command (all its processes) for a small and a large file of the same rows."""
+def memory(folder: str, scratch: Path, megabytes: int) -> None:
+    """Print the peak memory of the whole command (all its processes) for a small and a large file of each kind."""
     auditor = Auditor(AuditOptions(folder, FIELDS))
-    lines = "".join(dump(row) + "\n" for row in make_sample(auditor, 900, rate=0.002)).encode()
-    for copies in (1, 100):
-        path = scratch / "rollouts.jsonl"
-        with path.open("wb") as out:
-            for _ in range(copies):
-                out.write(lines)
-        code = "import sys; sys.argv = ['template-lint', *sys.argv[1:]]\nfrom template_lint.cli import main; main()"
-        words = ["audit", str(path), "--tokenizer", folder, "--no-render", "-o", "json"]
-        done = run([sys.executable, "-c", code, *words], environment={"PYTHONPATH": str(ROOT)}, watch=True)
-        megabytes = copies * len(lines) / 1e6
-        figures = f"exit {done.status}, peak {done.peak_mib:,.0f} MiB, {done.seconds:.0f} s"
-        print(f"{megabytes:,.0f} MB: {figures}", flush=True)
+    code = "import sys; sys.argv = ['template-lint', *sys.argv[1:]]\nfrom template_lint.cli import main; main()"
+    path = scratch / "rollouts.jsonl"
+    words = ["audit", str(path), "--tokenizer", folder, "-o", "json"]
+    for group in (1, GROUP):
+        for size in (10, megabytes):
+            written = rows = 0
+            with path.open("wb") as out:
+                for row in make_sample(auditor, size * 1000, rate=0.002, seed=size):
+                    line = (dump(row) + "\n").encode() * group
+                    out.write(line)
+                    written, rows = written + len(line), rows + group
+                    if written >= size * 1_000_000:
+                        break
+            done = run([sys.executable, "-c", code, *words], environment={"PYTHONPATH": str(ROOT)}, watch=True)
+            figures = f"exit {done.status}, peak {done.peak_mib:,.0f} MiB, {done.seconds:.0f} s"
+            print(f"{rows:,} rows, {written / 1e6:,.0f} MB, each prompt {group} times: {figures}", flush=True)
 
 
 def main() -> None:
@@ -259,7 +264,8 @@ def main() -> None:
         elif what == "speed":
             speed(target(scratch, sys.argv[2] if len(sys.argv) > 2 else None))
         elif what == "memory":
-            memory(target(scratch, sys.argv[2] if len(sys.argv) > 2 else None), scratch)
+            megabytes = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
+            memory(target(scratch, sys.argv[3] if len(sys.argv) > 3 else None), scratch, megabytes)
         else:
             sys.exit(__doc__)
 

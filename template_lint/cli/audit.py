@@ -77,7 +77,12 @@ Exit codes:
 @click.option("--make-sample", type=click.IntRange(1), metavar="N", help="Write N synthetic rollouts and stop.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the sample.")
 @click.option(
-    "--defect-rate", type=click.FloatRange(0, 0.04), default=0.01, show_default=True, help="Of each defect in a sample."
+    "--defect-rate",
+    type=click.FloatRange(0, 0.04),
+    default=0.01,
+    show_default=True,
+    metavar="SHARE",
+    help="Of the rows, for each defect.",
 )
 @click.option("--defects", metavar="NAME,...", help="Only these defects, or 'none'. [default: all]")
 def command(

@@ -43,6 +43,13 @@ def test_check_shows_its_options_by_what_they_are_for(run: Run) -> None:
     assert text.index("\nSuppression:\n") < text.index("--update-baseline  ") < text.index("\nRunning:\n")
 
 
+def test_an_option_stands_with_what_it_is_for_in_this_command(run: Run) -> None:
+    audit, tito = run("audit", "--help").stdout, run("tito", "--help").stdout
+    assert audit.index("\nA sample to try it on:\n") < audit.index("  --seed N") < audit.index("\nRunning:\n")
+    assert tito.index("\nWhat to check:\n") < tito.index("  --seed ") < tito.index("\nWhat to report:\n")
+    assert "\n  [ROLLOUTS]" not in audit
+
+
 def test_commands_with_many_options_are_grouped() -> None:
     context = click.Context(program)
     commands = {name: program.get_command(context, name) for name in program.list_commands(context)}

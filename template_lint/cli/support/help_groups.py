@@ -32,7 +32,7 @@ GROUPS = {
         *("--score", "--score-device", "--score-dtype", "--score-apply-sampling"),
         *("--score-batch-tokens", "--score-chunk"),
     ),
-    "A sample to try it on": ("--make-sample", "--defect-rate", "--defects"),
+    "A sample to try it on": ("--make-sample", "--seed", "--defect-rate", "--defects"),
     "Suppression": ("--inline-ignores", "--baseline", "--update-baseline", "--prune-baseline"),
     "Running": ("--config", "--isolated", "--show-settings", "--offline", "--jobs", "--cache", "--help"),
 }
@@ -43,12 +43,21 @@ def grouped(parameters: Sequence[click.Parameter], context: click.Context) -> li
 
     An option that no group names goes to the last one. Arguments are none: the usage line and the text name them.
     """
-    last = list(GROUPS)[-1]
-    homes = {name: heading for heading, names in GROUPS.items() for name in names}
+    options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
+    present = {name for option in options for name in option.opts}
     rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in GROUPS}
-    for parameter in parameters:
-        row = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
+    for option in options:
+        row = option.get_help_record(context)
         if row is not None:
-            found = [homes[option] for option in parameter.opts if option in homes]
-            rows[found[0] if found else last].append(row)
+            rows[_heading(option, present)].append(row)
     return [(heading, lines) for heading, lines in rows.items() if lines]
+
+
+def _heading(option: click.Option, present: set[str]) -> str:
+    """Of several headings the last whose first option the command has too: the seed is that of a sample, if it makes
+    one.
+    """
+    found = [heading for heading, names in GROUPS.items() if not set(names).isdisjoint(option.opts)]
+    if not found:
+        return list(GROUPS)[-1]
+    return next((heading for heading in reversed(found[1:]) if GROUPS[heading][0] in present), found[0])
