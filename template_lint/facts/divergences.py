@@ -64,7 +64,7 @@ def _cause(facts: TemplateFacts, question: Question, earlier: str, later: str) -
         (contexts[0], contexts[1]),
         (earlier, later),
         keep=tuple(_strings_of(scenario.messages[: question.earlier])),
-        memory=facts.causes,
+        memory=facts.causes[question.appended],
     )
 
 

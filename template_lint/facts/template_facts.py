@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -65,7 +66,8 @@ class TemplateFacts(Renders):
         self.compare_engines = compare_engines
         self.snapshot = snapshot
         self.selection_error = selection_error
-        self.causes = CauseMemory()
+        # One for each kind of question: what a rule finds must not depend on the rules before it.
+        self.causes: defaultdict[Appended, CauseMemory] = defaultdict(CauseMemory)
         self._load_tokenization = tokenization
         self._ids: dict[str, list[int]] = {}
         self._histories: dict[tuple[str, str], str] = {}

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 ASK: dict[str, Any] = {"role": "user", "content": "zqquestion"}
 REPLY: dict[str, Any] = {"role": "assistant", "content": "zqreply"}
 NEXT: dict[str, Any] = {"role": "user", "content": "zqnext"}
+_PROSE = 4
 
 
 class Turn(NamedTuple):
@@ -33,6 +34,11 @@ class Turn(NamedTuple):
     def is_chat(self) -> bool:
         """Whether the template writes anything but white space around messages, and no prose after a reply."""
         return bool(self.opening.strip() or self.last.marks or (self.middle or "").strip())
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether prose follows a finished reply: a judge's template quotes the conversation and asks about it."""
+        return not self.last.marks and len(self.last.rest.split()) >= _PROSE
 
     @property
     def next_header(self) -> str | None:

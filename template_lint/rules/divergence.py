@@ -9,6 +9,7 @@ from template_lint.facts.cause import Cause
 from template_lint.facts.divergences import Divergence, divergences, token_divergence
 from template_lint.facts.prefix import Appended, Question, common_suffix_length
 from template_lint.facts.template_facts import TemplateFacts
+from template_lint.facts.turn import plain_turn
 from template_lint.model import Finding
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import around, code, setting, shorten, word_start
@@ -47,6 +48,13 @@ def prefix_findings(
             scenario=names[0],
             evidence=evidence,
         )
+
+
+def require_turns(facts: TemplateFacts) -> None:
+    """Raises Skip where the template quotes the whole conversation to a judge: no turn of it is ever continued."""
+    turn = plain_turn(facts)
+    if turn is not None and turn.is_judged:
+        raise Skip(f"the conversation is quoted for a judge: {shorten(turn.last.rest, 32)} follows a finished reply")
 
 
 def require_answers(facts: TemplateFacts, appended: Appended) -> list[Question]:

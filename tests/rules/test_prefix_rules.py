@@ -207,6 +207,13 @@ def test_where_the_generation_prompt_opens_nothing_continuing_is_not_judged() ->
     assert skip_reason("TL109", never) == "add_generation_prompt opens no turn (TL108)"
 
 
+def test_a_template_that_quotes_the_conversation_to_a_judge_has_no_turns() -> None:
+    source = "{% for m in messages %}{{ m.role + ': ' + m.content + '\\n' }}{% endfor %}Is the last message safe? "
+    for code in ("TL103", "TL104"):
+        assert "quoted for a judge: 'Is the last message safe? ' follows" in (skip_reason(code, source) or "")
+    assert check_rule("TL104", source.replace("Is the last message safe? ", "Assistant: ")) != []
+
+
 def test_open_turn_says_one_thing_once() -> None:
     """What is wrong after a user message and after a tool result is one finding, at the piece that is to blame."""
     source = STABLE.replace("{%- if add_generation_prompt %}{{ '<|bot|>' }}{% endif %}", "{{ '<|bot|>' }}")

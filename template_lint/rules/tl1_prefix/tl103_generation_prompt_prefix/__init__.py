@@ -11,7 +11,7 @@ from template_lint.facts.prefix import Appended, Question, common_prefix_length
 from template_lint.model import Finding, Severity
 from template_lint.rendering.messages import REASONING_FIELDS
 from template_lint.rules.base import Rule
-from template_lint.rules.divergence import prefix_findings
+from template_lint.rules.divergence import prefix_findings, require_turns
 from template_lint.rules.places import line_place
 from template_lint.rules.tokens import token_findings
 from template_lint.rules.wording import shorten, word_start
@@ -27,7 +27,8 @@ class GenerationPromptPrefix(Rule):
     What: the prompt that asks for a reply is rendered, then the conversation with the reply. The first must be a
     prefix of the second, in every thinking mode; with a tokenizer the ids are held to the same, with replies that
     begin with a newline, a space, a digit and a CJK character. A prompt that opens a thinking block fits replies that
-    think: where it fails for the others only, that is an info.
+    think: where it fails for the others only, that is an info. Templates of judges, which quote a conversation, are not
+    asked.
 
     Why it matters: training on finished conversations then shows the model another start of the turn than it is given
     when it samples, and a loss mask computed from renders starts at the wrong token.
@@ -41,6 +42,7 @@ class GenerationPromptPrefix(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Ask every assistant question, then the border replies in ids."""
+        require_turns(facts)
         yield from prefix_findings(
             self,
             facts,

@@ -8,14 +8,14 @@ from template_lint.facts import TemplateFacts
 from template_lint.facts.prefix import Appended
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule
-from template_lint.rules.divergence import prefix_findings
+from template_lint.rules.divergence import prefix_findings, require_turns
 
 
 class UserTurnPrefix(Rule):
     """Appending a user turn rewrites history.
 
     What: a finished exchange is rendered, then the same exchange with the next user message. Many reasoning models
-    drop their earlier thinking there, on purpose.
+    drop their earlier thinking there, on purpose. Templates of judges, which quote a conversation, are not asked.
 
     Why it matters: within one tool loop nothing breaks, but a buffer that grows over several user turns no longer
     equals what the model would be shown. Each user turn must then start a new training row.
@@ -29,6 +29,7 @@ class UserTurnPrefix(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Ask every user question."""
+        require_turns(facts)
         yield from prefix_findings(
             self,
             facts,
