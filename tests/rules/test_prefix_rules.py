@@ -150,6 +150,15 @@ def test_a_delta_that_depends_on_tools_says_so() -> None:
     [finding] = check_rule("TL106", source)
     assert finding.message.startswith("the delta of a tool result depends on tools=: without it the dummy has")
     assert "same tools=" in finding.remedy
+    assert finding.severity is Severity.ERROR
+
+
+def test_a_delta_that_depends_on_tools_on_request_only_is_a_warning() -> None:
+    asked = "if tools or not no_thinking_with_tools else ''"
+    source = STABLE.replace("message.content + '<|end|>'", f"(message.content {asked}) ~ '<|end|>'")
+    [finding] = check_rule("TL106", source)
+    assert finding.scenario is not None and "no_thinking_with_tools" in finding.scenario
+    assert finding.severity is Severity.WARNING
 
 
 def test_a_delta_that_holds_the_call_says_so() -> None:

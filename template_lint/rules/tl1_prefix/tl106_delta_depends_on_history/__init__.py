@@ -25,7 +25,8 @@ class DeltaDependsOnHistory(Rule):
 
     What: the delta (render with the tool result minus render without) is taken from a dummy conversation of one user
     message and one call, and from the real one: in the second and third round, after a user turn, with ``tools=``.
-    Both prefixes hold, and still the deltas differ.
+    Both prefixes hold, and still the deltas differ. Where only ``tools=`` makes the difference, and only with a
+    thinking switch set, it is a warning.
 
     Why it matters: token-in-token-out loops compute the delta on the dummy. The buffer then holds other ids than the
     model is served with, from the second round on, and nothing fails.
@@ -66,6 +67,7 @@ class DeltaDependsOnHistory(Rule):
             remedy=remedy,
             place=place or printed,
             scenario=names[0],
+            severity=Severity.WARNING if _only_on_request(facts, group) else None,
             evidence={
                 "earlier": dummy_excerpt,
                 "later": real_excerpt,
@@ -77,6 +79,11 @@ class DeltaDependsOnHistory(Rule):
                 "cause": cause_evidence(cause),
             },
         )
+
+
+def _only_on_request(facts: TemplateFacts, group: list[DeltaDifference]) -> bool:
+    """Whether tools= makes the difference, and only where a switch is set that is off by itself."""
+    return all(difference.question.scenario.kwargs for difference in group) and comes_from_tools(facts, group[0])
 
 
 def _explained(
