@@ -186,6 +186,8 @@ def _unmet(needs: Sequence[str], facts: TemplateFacts) -> str | None:
     if "syntax" in needs and facts.compile_error is not None:
         stopped = facts.compile_error.error == "RenderStopped"
         return "compiling had to be stopped (TL508)" if stopped else "the template does not compile (TL002)"
+    if "syntax" in needs and not facts.source.strip():
+        return "the template is empty (TL001)"
     if "tools" in needs and not facts.tool_rules_apply:
         return "the template knows no tools (TL200)"
     if "tokenizer" in needs and facts.tokenization is None:

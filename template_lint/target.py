@@ -92,7 +92,8 @@ def parse_target(text: str | Target) -> Target:
 def _may_be_hub(text: str) -> bool:
     """Whether a word that is no path can only mean the Hub; a revision may hold slashes (``refs/pr/1``)."""
     repo = text.partition("@")[0]
-    is_path = repo.startswith((".", "/", "~")) or repo.lower().endswith((".jinja", ".jinja2", ".j2", ".json", ".gguf"))
+    endings = (".jinja", ".jinja2", ".j2", ".json", ".gguf", "/")
+    is_path = repo.startswith((".", "/", "~")) or repo.lower().endswith(endings)
     return repo.count("/") == 1 and not is_path
 
 

@@ -45,6 +45,14 @@ def codes(template: TemplateReport) -> set[str]:
     return {finding.rule for finding in template.findings}
 
 
+@pytest.mark.parametrize("source", ["", " \n\t\n"])
+def test_of_an_empty_template_it_is_said_once_that_it_is_empty(tmp_path: Path, source: str) -> None:
+    write(tmp_path, empty=source)
+    [template] = templates(check([str(tmp_path / "empty.jinja")], OPTIONS)).values()
+    assert codes(template) == {"TL001"}
+    assert {skip.reason for skip in template.skipped if skip.rule == "TL204"} == {"the template is empty (TL001)"}
+
+
 def test_one_file(tmp_path: Path) -> None:
     write(tmp_path, bad=BROKEN)
     report = check([str(tmp_path / "bad.jinja")], OPTIONS)

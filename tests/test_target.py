@@ -63,6 +63,7 @@ def test_standard_input() -> None:
         ("~/name", "no such file or folder"),
         ("a/b/c", "no such file or folder"),
         ("name", "no such file or folder"),
+        ("models/", "no such file or folder"),
         ("org/name@", "is not a Hub repository name"),
         ("org/name@a@b", "is not a Hub repository name"),
         ("org/na--me", "is not a Hub repository name"),

@@ -70,7 +70,7 @@ def command(
     if show_settings:
         _show(settings)
         return ExitCode.CLEAN
-    destinations = parse_outputs(settings.get("output", ()))
+    destinations = parse_outputs(settings.get("output", ()), origin=settings.origin("output"))
     options = settings.options()._replace(display=any(output.format == "html" for output in destinations))
     _refuse_conflicts(options)
     maintain = _maintenance(options, update_baseline, prune_baseline)

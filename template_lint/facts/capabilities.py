@@ -21,13 +21,14 @@ def capabilities_of(facts: TemplateFacts) -> dict[str, Any]:
     probe = facts.tool_probe
     with_tools = facts.render([ASK], tools=[TOOL], generation_prompt=True).text or ""
     with_system_and_tools = facts.render([SYSTEM, ASK], tools=[TOOL], generation_prompt=True).text or ""
+    calls = probe.call_name and probe.arguments
     reasoning = _shows_reasoning(facts)
     functions = facts.template.environment.globals
     return {
         "tools": CALL_NAME in with_tools or CALL_NAME in with_system_and_tools,
-        "tool_calls": probe.call_name and probe.arguments,
+        "tool_calls": calls,
         "tool_results": probe.result,
-        "parallel_tool_calls": _parallel(facts),
+        "parallel_tool_calls": calls and _parallel(facts),
         "call_shapes": _call_shapes(facts),
         "call_ids": _call_ids(facts),
         "system": _shows(facts, "system"),

@@ -72,7 +72,8 @@ def repair(facts: TemplateFacts, *, unsafe: bool = True) -> Repair:
     least.
     """
     if not facts.tool_rules_apply:
-        return Repair(Result.NOTHING_TO_DO, facts.source, reason="the template knows no tools")
+        reason = "the template knows no tools" if facts.source.strip() else "the template is empty"
+        return Repair(Result.NOTHING_TO_DO, facts.source, reason=reason)
     search = _Search(facts)
     state = _State(facts)
     failed: list[str] = []

@@ -37,7 +37,11 @@ def check_format(name: str, known: Sequence[str] | None = None) -> None:
         return
     known = formats() if known is None else known
     if name not in known:
-        raise UsageError(f"unknown output format {name!r}. Choose one of: {', '.join(known)}.")
+        import difflib
+
+        near = difflib.get_close_matches(name.lower(), known, 1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise UsageError(f"unknown output format {name!r}.{hint} Choose one of: {', '.join(known)}.")
 
 
 def _is_module(name: str) -> bool:

@@ -18,7 +18,7 @@ from template_lint.report.layout.card import card_rows
 from template_lint.report.layout.escape import visible
 from template_lint.report.layout.excerpt import source_lines
 from template_lint.report.layout.place import location, target_location, title
-from template_lint.report.layout.summary import counts, summary_line, unchecked_lines
+from template_lint.report.layout.summary import count, counts, summary_line, unchecked_lines
 from template_lint.report.layout.wording import cause_note, live, not_asked, scenario_names, verdict_words
 from template_lint.version import __version__
 
@@ -103,6 +103,7 @@ def _row(index: int, target: TargetReport, template: TemplateReport, *, told: bo
     return {
         "anchor": f"t{index}" if told else "",
         "title": title(target, template),
+        "state": _STATES[_worst(live(template.findings))],
         "verdict": verdict_words(template.verdict),
         "counts": _counts(template),
     }
@@ -127,8 +128,10 @@ def _template(index: int, target: TargetReport, template: TemplateReport, *, sin
         "patch": visible(template.verdict.patch or ""),
         "findings": [_finding(anchor, target, template, finding, lines) for finding in findings],
         "skipped": [{"rules": ", ".join(item.rules), "reason": visible(item.reason)} for item in not_asked([template])],
+        "reasons": count(len(not_asked([template])), "reason"),
         "card": card_rows(template),
         "strips": [_strip(strip) for strip in (template.display or {}).get("strips", [])],
+        "size": count(len(lines), "line"),
         "lines": _marked_lines(lines, live(template.findings)),
         "open": single,
     }

@@ -37,6 +37,11 @@ class Settings(NamedTuple):
         found = self.values.get(key)
         return default if found is None else found.value
 
+    def origin(self, key: str) -> str:
+        """Where a key was set: ``FILE:LINE`` or ``--option``; empty where it was not."""
+        found = self.values.get(key)
+        return "" if found is None else found.origin
+
     def over(self, given: Mapping[str, Any]) -> "Settings":
         """These settings with those of the command line over them. ``extend-*`` adds; ``select`` starts anew.
 

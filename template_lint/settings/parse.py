@@ -5,11 +5,13 @@ Every mistake is a SettingsError with file and line, and the nearest right word 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from template_lint.config import REQUIREMENTS, Ignore, TargetSpec
+from template_lint.errors import UsageError
 from template_lint.model import Anchor, Severity
 from template_lint.settings.document import Entry, Node, SettingsError
 from template_lint.settings.paths import Base
@@ -60,7 +62,7 @@ def _value(node: Node, key: Key, base: Base) -> Any:
         case Kind.VERSION:
             if isinstance(node.value, bool) or not isinstance(node.value, (str, int, float)) or not node.text.strip():
                 raise _wrong_type(node, key, file)
-            return node.text
+            return _version(node, file)
         case Kind.TARGET:
             return base.target(_text(node, key, file), node.line)
         case Kind.TARGETS:
@@ -89,6 +91,16 @@ def _value(node: Node, key: Key, base: Base) -> Any:
             return " ".join(_text(node, key, file).split())
 
 
+def _version(node: Node, file: str) -> str:
+    from template_lint.rendering.profiles import parse_profile
+
+    try:
+        parse_profile(node.text)
+    except UsageError as error:
+        raise SettingsError(file, node.line, str(error).removeprefix("--")) from None
+    return node.text
+
+
 def _target(node: Node, base: Base) -> TargetSpec:
     anchor = Anchor(base.file, node.line)
     if not isinstance(node.value, dict):
@@ -96,7 +108,8 @@ def _target(node: Node, base: Base) -> TargetSpec:
     entries = node.value
     _refuse_unknown(entries, TARGET_KEYS, base.file, " of a target")
     if "target" not in entries:
-        raise SettingsError(base.file, node.line, "an entry of targets must say its target: {target: org/name}.")
+        shown = _example("{target: org/name}", base.file)
+        raise SettingsError(base.file, node.line, f"an entry of targets must say its target: {shown}.")
     values = {key.name: _value(entries[key.name].node, key, base) for key in TARGET_KEYS if key.name in entries}
     return TargetSpec(**values, anchor=Anchor(base.file, entries["target"].line))
 
@@ -107,7 +120,8 @@ def _ignore(node: Node, base: Base) -> Ignore:
     for key in IGNORE_KEYS:
         if key.name not in entries:
             what = "its rules" if key.name == "rules" else "a reason"
-            raise SettingsError(base.file, node.line, f"an ignore must give {what}: {TARGET_KEYS[-1].example}.")
+            shown = _example(TARGET_KEYS[-1].example, base.file)
+            raise SettingsError(base.file, node.line, f"an ignore must give {what}: {shown}.")
     values = {key.name: _value(entries[key.name].node, key, base) for key in IGNORE_KEYS}
     return Ignore(**values, anchor=Anchor(base.file, node.line))
 
@@ -133,7 +147,7 @@ def _rule(node: Node, file: str) -> str:
 
 def _mapping(node: Node, file: str, what: str, example: str = "") -> Mapping[str, Entry]:
     if not isinstance(node.value, dict):
-        shown = f", such as {example}" if example else " of keys to values"
+        shown = f", such as {_example(example, file)}" if example else " of keys to values"
         raise SettingsError(file, node.line, f"{what} must be a mapping{shown}; this is {_shown(node)}.")
     return node.value
 
@@ -149,6 +163,8 @@ def _items(node: Node, key: Key, file: str, *, allow_empty: bool = False) -> lis
 def _text(node: Node, key: Key, file: str) -> str:
     if not isinstance(node.value, str) or not node.value.strip():
         what = "an entry of " if key.kind in (Kind.PATHS, Kind.PATTERNS, Kind.OUTPUTS) else ""
+        if isinstance(node.value, str):
+            raise SettingsError(file, node.line, f"{what}{key.name} must not be empty.")
         raise SettingsError(file, node.line, f"{what}{key.name} must be a text; this is {_shown(node)}.")
     return node.value
 
@@ -182,8 +198,23 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 
 def _wrong_type(node: Node, key: Key, file: str) -> SettingsError:
-    example = f", such as {key.example}" if key.kind is not Kind.BOOL else ""
+    example = f", such as {_example(key.example, file)}" if key.kind is not Kind.BOOL else ""
     return SettingsError(file, node.line, f"{key.name} must be {key.kind.value}{example}; this is {_shown(node)}.")
+
+
+def _example(text: str, file: str) -> str:
+    """An example, written in the table of settings as YAML, in the language of the file."""
+    if not file.endswith(".toml"):
+        return text
+    import yaml
+
+    return _toml(yaml.safe_load(text))
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {_toml(item)}' for key, item in value.items())} }}"
+    return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list) else json.dumps(value)
 
 
 def _shown(node: Node) -> str:

@@ -141,7 +141,7 @@ def too_large(shown: str, size: int | None, limit: int) -> CannotCheckError:
     """The error for a file over its limit; both sizes in bytes, ``size`` None where the end was not reached."""
     found = "more than that" if size is None else f"{size:,} bytes"
     return CannotCheckError(
-        f"{shown} is too large to check: the limit is {limit:,} bytes and it has {found}. Name a smaller file.",
+        f"{shown} is too large to check: the limit is {limit:,} bytes and it has {found}. Is it the file you mean?",
         kind="too-large",
     )
 

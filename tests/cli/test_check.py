@@ -96,6 +96,25 @@ def test_failures_are_one_line_and_never_exit_1(
     assert (result.exit_code, result.stdout, result.stderr) == (code, "", line)
 
 
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ("[text, jsn]", "unknown output format 'jsn'. Did you mean json?"),
+        ("[json=missing/a.json]", "cannot write a file there."),
+        ("[text, json]", "two outputs go to standard output."),
+    ],
+)
+def test_a_wrong_output_of_the_configuration_is_told_with_its_line(
+    run: Run, engine: Engine, tmp_path: Path, outputs: str, message: str
+) -> None:
+    file = tmp_path / "template-lint.yaml"
+    file.write_text(f"fail-on: error\noutput: {outputs}\n")
+    result = run("check", "x", "--config", str(file))
+    assert result.exit_code == 2
+    assert "template-lint.yaml:2: " in result.stderr and message in result.stderr
+    assert not engine.asked
+
+
 def test_traceback_for_who_asks(run: Run, engine: Engine) -> None:
     engine.report = KeyError("oops")
     for result in (run("--debug", "check"), run("check", TEMPLATE_LINT_DEBUG="1")):
@@ -108,6 +127,7 @@ def test_traceback_for_who_asks(run: Run, engine: Engine) -> None:
     ("args", "message"),
     [
         (["--output", "xml"], "unknown output format 'xml'. Choose one of: "),
+        (["--output", "jsn"], "unknown output format 'jsn'. Did you mean json? Choose one of: "),
         (["--output", "text", "--output", "json"], "two outputs go to standard output."),
         (["--output", "json=a.json", "--output", "text=a.json"], "two outputs go to a.json."),
         (["--output", "json=missing/a.json"], "cannot write a file there."),

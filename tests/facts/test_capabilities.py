@@ -14,8 +14,8 @@ CHAT = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}" + END
     ("source", "expected"),
     [
         (STABLE, {"tools", "tool_calls", "tool_results", "parallel_tool_calls", "system", "developer"}),
-        (CHAT, {"tool_results", "parallel_tool_calls", "system", "developer"}),
-        (CHAT + "{{ tools|tojson if tools }}", {"tools", "tool_results", "parallel_tool_calls", "system", "developer"}),
+        (CHAT, {"tool_results", "system", "developer"}),
+        (CHAT + "{{ tools|tojson if tools }}", {"tools", "tool_results", "system", "developer"}),
         (TURN + END, {"tool_calls", "tool_results", "parallel_tool_calls", "system", "developer"}),
         (STABLE.replace("{{ m.content }}", "{{ m.content if m.role != 'tool' }}"),
          {"tools", "tool_calls", "system", "developer"}),
@@ -28,7 +28,7 @@ CHAT = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}" + END
         (STABLE.replace("<|end|>", "{% generation %}<|end|>{% endgeneration %}"),
          {"tools", "tool_calls", "tool_results", "parallel_tool_calls", "system", "developer", "generation_markers"}),
         (STABLE.replace(CALLS, "{% for c in m.tool_calls or [] %}{{ c.function.name }}{% endfor %}"),
-         {"tools", "tool_results", "parallel_tool_calls", "system", "developer"}),
+         {"tools", "tool_results", "system", "developer"}),
     ],
 )  # fmt: skip
 def test_capabilities(source: str, expected: set[str]) -> None:

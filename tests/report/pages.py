@@ -41,10 +41,10 @@ class Page(HTMLParser):
         return [value for _, attrs in self.tags for key, value in attrs.items() if key == name and value is not None]
 
 
-def in_a_browser(text: str, folder: Path, width: int, scheme: Any, expression: str) -> Any:
+def in_a_browser(text: str, folder: Path, width: int, scheme: Any, expression: str, media: Any = "screen") -> Any:
     """The value of a JavaScript expression in a page that Chromium shows ``width`` pixels wide in a colour scheme.
 
-    Fails where the browser complains, something is fetched, or the page is wider than the window.
+    ``media`` is ``print`` for the page on paper. Fails where the browser complains, something is fetched, or the page is wider than the window.
     """
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright to look at the page")
     if _CHROMIUM is None:
@@ -60,6 +60,7 @@ def in_a_browser(text: str, folder: Path, width: int, scheme: Any, expression: s
         view.on("console", lambda message: said.append(message.text))
         view.on("pageerror", lambda error: said.append(str(error)))
         view.on("request", lambda request: said.append(request.url) if not request.url.startswith("file:") else None)
+        view.emulate_media(media=media)
         view.goto(file.as_uri())
         overflow = view.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         value = view.evaluate(expression)

@@ -103,6 +103,27 @@ def test_of_many_templates_the_worst_are_told() -> None:
     assert "clean39.jinja" in text
 
 
+def test_the_overview_tells_bad_from_good() -> None:
+    good = file_target(template_report(capabilities={}), name="good.jinja")
+    text = page(report(good, file_target(template_report(prefix_finding(), capabilities={}), name="bad.jinja")))
+    assert '<td class="ok">no findings</td>' in text
+    assert '<td class="error">1 error</td>' in text
+
+
+def test_one_is_no_plural() -> None:
+    text = Page(page(report(file_target(template_report(source="{{ messages }}", capabilities={}))))).text
+    assert "The template, 1 line" in text and "1 lines" not in text
+
+
+def test_paper_has_no_scroll_bars(examples: str, tmp_path: Path) -> None:
+    clipped = (
+        "[...document.querySelectorAll('.scroll, .pair pre')].filter(e => e.clientHeight && (e.scrollWidth >"
+        " e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1)).length"
+    )
+    assert in_a_browser(examples, tmp_path, 700, "light", clipped) > 0
+    assert in_a_browser(examples, tmp_path, 700, "light", clipped, media="print") == 0
+
+
 def test_an_unread_target_is_said_first(tmp_path: Path) -> None:
     (tmp_path / "chat_template.jinja").write_bytes(b"\xff\xfe\x00")
     text = page(checked(tmp_path / "chat_template.jinja"))

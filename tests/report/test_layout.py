@@ -55,6 +55,11 @@ def test_head_and_tail_mark_what_they_cut() -> None:
     assert head("港港港", 4) == "港…"
 
 
+def test_further_lines_hang_under_the_text_while_there_is_room() -> None:
+    assert Canvas(width=40).hang(" " * 22 + "", "one two three four five")[1].index("five") == 22
+    assert Canvas(width=30).hang("label " * 4, "one two three")[1].index("two") == 20
+
+
 def test_wrap_breaks_words_that_do_not_fit() -> None:
     assert wrap("one two three", 8) == ["one two", "three"]
     assert wrap("abcdefgh ij", 4, first="> ", rest="  ") == ["> ab", "  cd", "  ef", "  gh", "  ij"]

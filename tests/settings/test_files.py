@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -111,6 +113,24 @@ def test_a_byte_order_mark_is_no_key() -> None:
     assert read_settings(Path("bom.yaml")).get("jobs") == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("select = 'TL1'", 'select must be a list of rules, such as ["TL1", "TL203"]; this is \'TL1\'.'),
+        ("severity = 1", 'severity must be a mapping, such as { TL104 = "error", TL107 = "info" }; this is 1.'),
+        ("transformers = true", 'transformers must be a version, such as "5.24"; this is true.'),
+        ("jobs = 'x'", "jobs must be a number, such as 2; this is 'x'."),
+        ("targets = [{}]", 'an entry of targets must say its target: { target = "org/name" }.'),
+    ],
+)
+def test_an_example_for_toml_is_toml(here: Path, text: str, message: str) -> None:
+    (here / "pyproject.toml").write_text(f"[tool.template-lint]\n{text}\n")
+    with pytest.raises(SettingsError, match=re.escape(f"pyproject.toml:2: {message}")):
+        read_settings(here / "pyproject.toml")
+    for example in re.findall(r"(?:such as|its target:) (.+?)(?:; this|\.$)", message):
+        tomllib.loads(f"x = {example}")
+
+
 def test_lines_in_toml_are_found(here: Path) -> None:
     text = """\
 [project]
@@ -137,5 +157,5 @@ ignore = [{ rules = ["TL101"], reason = "later" }]
     assert settings.values["select"].origin == "../../pyproject.toml:8"
     assert [spec.anchor and spec.anchor.line for spec in settings.targets] == [13, 16]
     (here / "pyproject.toml").write_text(text.replace("later", " "))
-    with pytest.raises(SettingsError, match=r"pyproject\.toml:17: reason must be a text"):
+    with pytest.raises(SettingsError, match=r"pyproject\.toml:17: reason must not be empty"):
         read_settings(here / "pyproject.toml")

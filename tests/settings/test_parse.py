@@ -123,7 +123,7 @@ MISTAKES = [
     ("jobs:", "1: jobs must be a number, such as 2; this is empty."),
     ("transformers: [5]", '1: transformers must be a version, such as "5.24"; this is a list.'),
     ("transformers: true", '1: transformers must be a version, such as "5.24"; this is true.'),
-    ("baseline: ''", "1: baseline must be a text; this is ''."),
+    ("baseline: ''", "1: baseline must not be empty."),
     ("baseline: 3", "1: baseline must be a text; this is 3."),
     ("conversations: tests/qwen.jsonl", "1: conversations must be a list of paths"),
     ("conversations: [1]", "1: an entry of conversations must be a text; this is 1."),
@@ -141,7 +141,7 @@ MISTAKES = [
     ("targets:\n- target: a.jinja\n  ignore:\n  - rules: [TL101]", "4: an ignore must give a reason: "),
     ("targets:\n- target: a.jinja\n  ignore:\n  - reason: x", "4: an ignore must give its rules: "),
     ("targets: [{target: a.jinja, ignore: [{rules: [], reason: x}]}]", "1: an ignore must name at least one rule."),
-    ("targets: [{target: a.jinja, ignore: [{rules: [TL101], reason: ' '}]}]", "1: reason must be a text; this is ' '."),
+    ("targets: [{target: a.jinja, ignore: [{rules: [TL101], reason: ' '}]}]", "1: reason must not be empty."),
     ("- a", "1: the configuration must be a mapping of keys to values; this is a list."),
     ("just words", "1: the configuration must be a mapping of keys to values; this is 'just words'."),
 ]
@@ -171,6 +171,8 @@ def test_a_mistake_is_named_with_its_line_and_the_schema_agrees(text: str, messa
         ("[" * 5000, "1: "),
         ("targets: [missing.jinja]", "1: no such file or folder: 'missing.jinja'."),
         ("targets: ['a b']", "1: no such file or folder: 'a b'."),
+        ("jobs: 1\ntransformers: 4.2", "2: transformers 4.2: the oldest version mirrored is 4.57."),
+        ("transformers: newest", "1: transformers 'newest' is not a version."),
         ("conversations: [missing.jsonl]", "1: there is no file 'missing.jsonl'."),
     ],
 )

@@ -32,12 +32,22 @@ class Output(NamedTuple):
         return writer(self.format)
 
 
-def parse_outputs(texts: Sequence[str], known: Sequence[str] | None = None) -> list[Output]:
+def parse_outputs(texts: Sequence[str], known: Sequence[str] | None = None, *, origin: str = "") -> list[Output]:
     """Turn the values of ``--output`` into outputs; none at all means ``text`` on stdout.
 
-    ``known`` are the formats of a command that has formats of its own.
+    ``known`` are the formats of a command that has formats of its own. ``origin`` is where they are set: a mistake of a
+    configuration file is told with its place, ``FILE:LINE``.
     Raises UsageError for an unknown format, two outputs to one place, or a file that cannot be made.
     """
+    try:
+        return _parse_all(texts, known)
+    except UsageError as error:
+        if not origin or origin.startswith("--"):
+            raise
+        raise UsageError(f"{origin}: {error}") from None
+
+
+def _parse_all(texts: Sequence[str], known: Sequence[str] | None) -> list[Output]:
     outputs = [_parse(text, known) for text in texts or ["text"]]
     places = [output.path and output.path.resolve() for output in outputs]
     for output, place in zip(outputs, places, strict=True):

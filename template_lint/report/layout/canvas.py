@@ -42,9 +42,11 @@ class Canvas(NamedTuple):
     def hang(self, label: str, text: str, *, style: str = "", rest: str | None = None) -> list[str]:
         """Wrap ``text`` behind ``label``; further lines hang under the text, or begin with ``rest``.
 
+        Where the label takes more than two thirds of the line, further lines begin further left.
+
         Only the label is painted in ``style``, so that wrapping never has to count escape sequences.
         """
-        indent = " " * min(width(label), self.width // 2) if rest is None else rest
+        indent = " " * min(width(label), self.width * 2 // 3) if rest is None else rest
         lines = wrap(text, self.width, first=label, rest=indent)
         return [self.paint(label, style) + lines[0][len(label) :], *lines[1:]]
 
