@@ -115,6 +115,14 @@ def test_a_backup_is_never_overwritten(broken: Path) -> None:
     assert broken.with_name("chat_template.jinja.bak2").read_text(encoding="utf-8") == BROKEN
 
 
+def test_where_no_backup_can_be_made_nothing_is_written(broken: Path) -> None:
+    path = broken.rename(broken.with_name("x" * 249 + ".jinja"))  # with .bak it is too long for a file system
+    result = run(path, "--in-place")
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"cannot write {path}.bak: File name too long. Use -o FILE to write elsewhere.\n")
+    assert path.read_text(encoding="utf-8") == BROKEN
+
+
 def test_no_backup_where_git_has_the_file(broken: Path) -> None:
     def git(*words: str) -> None:
         identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]

@@ -44,8 +44,8 @@ class Page(HTMLParser):
 def in_a_browser(text: str, folder: Path, width: int, scheme: Any, expression: str, media: Any = "screen") -> Any:
     """The value of a JavaScript expression in a page that Chromium shows ``width`` pixels wide in a colour scheme.
 
-    ``media`` is ``print`` for the page on paper. Fails where the browser complains, something is fetched, or the page is
-    wider than the window.
+    ``media`` is ``print`` for the page on paper. Fails where the browser complains, something is fetched, or the page
+    is wider than the window.
     """
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright to look at the page")
     if _CHROMIUM is None:

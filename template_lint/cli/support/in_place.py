@@ -34,10 +34,7 @@ def write_back(path: Path, copy: TemplateCopy, source: str) -> Path | None:
         new = source.replace("\n", "\r\n") if "\r\n" in text else source
     else:
         new = _with_string(text, copy, source, path)
-    backup = None
-    if not _is_safe_in_git(path):
-        backup = _free_name(path)
-        backup.write_bytes(old)
+    backup = None if _is_safe_in_git(path) else _back_up(path, old)
     with atomic(path) as stream:
         stream.write(new)
     return backup
@@ -76,6 +73,16 @@ def _is_safe_in_git(path: Path) -> bool:
     except OSError:
         return False
     return status.returncode == 0 and not status.stdout.strip()
+
+
+def _back_up(path: Path, content: bytes) -> Path:
+    try:
+        backup = _free_name(path)
+        backup.write_bytes(content)
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(f"cannot write {path}.bak: {reason}. Use -o FILE to write elsewhere.") from None
+    return backup
 
 
 def _free_name(path: Path) -> Path:
