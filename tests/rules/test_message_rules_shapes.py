@@ -256,6 +256,13 @@ def test_a_crash_in_a_tag_of_several_lines_is_shown_whole() -> None:
     assert finding.evidence["shapes"] == ["content null beside a call", "no content key beside a call"]
 
 
+def test_one_tag_that_crashes_in_two_ways_gives_both_messages() -> None:
+    source = "{{ tools if tools }}{% for m in messages %}\n{{ m.content.strip() }}\n{% endfor %}"
+    message = next(iter(check_rule("TL205", source))).message
+    assert "on a user message as typed text parts: " in message
+    assert "'dict object' has no attribute 'content'; 'list object' has no attribute 'strip'" in message
+
+
 def test_two_crashes_on_one_line_are_two_findings() -> None:
     source = (
         "{{ tools if tools }}{% for m in messages %}{{ '<' + m.content }}"

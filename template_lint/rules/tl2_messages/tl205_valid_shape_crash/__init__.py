@@ -86,12 +86,17 @@ class ValidShapeCrash(Rule):
             serious = any(variant.serious for variant in group)
             yield self.finding(
                 facts,
-                f"{error} on {', on '.join(variant.title for variant in group)}: {group[0].outcome.message[:100]}",
+                f"{error} on {', on '.join(variant.title for variant in group)}: {_messages(group)}",
                 remedy=_remedy(group),
                 place=place,
                 severity=Severity.ERROR if serious else Severity.WARNING,
                 evidence={"error": error, "shapes": [variant.title for variant in group]},
             )
+
+
+def _messages(group: list[Variant]) -> str:
+    """What the exceptions of one place say: mostly the same."""
+    return "; ".join(dict.fromkeys(variant.outcome.message[:100] for variant in group))
 
 
 def _lacks_a_filter(outcome: Outcome) -> bool:
