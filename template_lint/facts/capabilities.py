@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from template_lint.facts.probes import ASK, CALL, CALL_ID, CALL_NAME, RESULT, SYSTEM, TOOL, TOOL_RESULT
+from template_lint.facts.template_facts import EFFECT_PROBES, TemplateFacts
 from template_lint.rendering.messages import REASONING_FIELDS
 
 if TYPE_CHECKING:
-    from template_lint.facts.template_facts import TemplateFacts
     from template_lint.scenarios.model import Scenario
 
 # What APIs and engines make up: OpenAI's, a UUID, and the nine letters and digits that some models insist on.
@@ -98,19 +98,25 @@ def _retention(facts: TemplateFacts) -> str:
 
 def _effect(facts: TemplateFacts, setting: dict[str, Any]) -> dict[str, Any]:
     """What one setting of a switch changes: the prompt before a reply, that of a history, and how the prompt ends."""
-    ask = _scenario(facts, "call-with-reasoning")
-    plain, switched = (
-        [facts.render_scenario(scenario, count, prompt).text or "" for count, prompt in ((1, True), (4, False))]
-        for scenario in (ask, ask.with_kwargs(setting))
-    )
+    pairs = [
+        (scenario, scenario.with_kwargs(setting)) for name in EFFECT_PROBES for scenario in [_scenario(facts, name)]
+    ]
     name, value = next(iter(setting.items()))
     return {
         "switch": name,
         "value": value,
-        "changes_prompt": plain[0] != switched[0],
-        "changes_history": plain[1] != switched[1],
-        "prompt_ends": switched[0][-_EXCERPT:],
+        "changes_prompt": any(_prompt(facts, plain) != _prompt(facts, switched) for plain, switched in pairs),
+        "changes_history": any(_history(facts, plain) != _history(facts, switched) for plain, switched in pairs),
+        "prompt_ends": _prompt(facts, pairs[0][1])[-_EXCERPT:],
     }
+
+
+def _prompt(facts: TemplateFacts, scenario: Scenario) -> str:
+    return facts.render_scenario(scenario, scenario.cuts[0], True).text or ""
+
+
+def _history(facts: TemplateFacts, scenario: Scenario) -> str:
+    return facts.render_scenario(scenario, len(scenario.messages), False).text or ""
 
 
 def _scenario(facts: TemplateFacts, name: str) -> Scenario:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from template_lint.tokenization import Tokenization
 
 _MOST_SWITCH_SETTINGS = 6
-_EFFECT_PROBES = ("call-with-reasoning", "chat-reasoning", "after-user-turn")
+EFFECT_PROBES = ("call-with-reasoning", "chat-reasoning", "after-user-turn")
 
 
 class TemplateFacts(Renders):
@@ -132,7 +132,7 @@ class TemplateFacts(Renders):
     def _has_effect(self, setting: Mapping[str, Any]) -> bool:
         """Whether a thinking switch changes any of a few prompts and histories."""
         for scenario in self._base_scenarios:
-            if scenario.name in _EFFECT_PROBES:
+            if scenario.name in EFFECT_PROBES:
                 switched = scenario.with_kwargs(setting)
                 for count in (scenario.cuts[0], scenario.cuts[-1]):
                     prompt = wants_generation_prompt(scenario, count)

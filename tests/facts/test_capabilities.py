@@ -42,6 +42,14 @@ def test_thinking_switches_are_named() -> None:
     assert capabilities_of(facts(source))["thinking_switches"] == ["enable_thinking", "reasoning_effort"]
 
 
+def test_a_switch_that_counts_only_once_a_user_turn_follows_changes_the_history() -> None:
+    keep = "{% set drop = drop_thinking if drop_thinking is defined else true %}"
+    card = capabilities_of(facts(keep + REASONED.replace("KEEP", "not drop or loop.index0 > ns.last")))
+    [effect] = card["switch_effects"]
+    assert (effect["switch"], effect["value"]) == ("drop_thinking", False)
+    assert effect["changes_history"] and not effect["changes_prompt"]
+
+
 @pytest.mark.parametrize(
     "default",
     [
