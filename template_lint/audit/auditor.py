@@ -70,8 +70,9 @@ class Auditor:
     """The target's tokenizer and template, and tables by token id.
 
     ``known[id]`` says whether a token has this id; its length is the number of rows the model's embedding has, or more.
-    ``stops[id]``: whether a turn may end with it. ``bos_id`` and ``bos_count``: how often BOS must occur in a buffer;
-    None where that cannot be told. ``headers`` is None where turns cannot be told apart by special tokens.
+    ``stops[id]``: whether a turn may end with it; ``borders[id]``: end or begin. ``bos_id`` and ``bos_count``: how
+    often BOS must occur in a buffer; None where that cannot be told. ``headers`` is None where turns cannot be told
+    apart by special tokens.
     """
 
     def __init__(self, options: AuditOptions) -> None:
@@ -93,6 +94,9 @@ class Auditor:
         self.stops[[stop for stop in self.stop_ids if 0 <= stop < size]] = True
         self._templates = {copy.name: ChatTemplate(copy.source, self.profile) for copy in self.snapshot.templates}
         self.headers: Headers | None = headers_of(self.render_text, self.tokenization)
+        self.borders: NDArray[bool_] = self.stops.copy()
+        if self.headers is not None:
+            self.borders[list(self.headers.openers)] = True
         self.bos_id, self.bos_count = self._bos()
 
     @property

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from template_lint.audit.health import QUIET_MAX, QUIET_MEAN
 from template_lint.audit.invariants import ROUNDING
 from template_lint.audit.model import Diagnosis, DriftResult, TopLogprobs, Trajectory
+from template_lint.audit.moved import moved_from
 from template_lint.audit.temperature import fit_temperature
 
 if TYPE_CHECKING:
@@ -23,10 +25,14 @@ if TYPE_CHECKING:
 DRIFT, TEMPERATURE, TRUNCATION, GREEDY, PRECISION, SHIFT, LOGITS, MISPLACED, UNEXPLAINED = (
     f"TLA{number}" for number in range(31, 40)
 )
+LIKE_TEMPERATURE = "temperature?"
+"""A note of what is unexplained: it grows with surprisal, and distributions that would prove it are missing."""
 CAUSES = (DRIFT, TEMPERATURE, TRUNCATION, GREEDY, PRECISION, SHIFT, LOGITS, MISPLACED, UNEXPLAINED)
 
 _PHRASES = {
     DRIFT: "mean |d| {mean_distance_before:.2g} before token {first:.0f}, {mean_distance_after:.2g} from there on",
+    f"{DRIFT} moved": "mean |d| {mean_distance_before:.2g} before token {first:.0f}, {mean_distance_after:.2g} "
+    "from there on, and {mean_distance_moved:.2g} with the sampler's list moved by {step:+.0f}",
     TEMPERATURE: "at {tau:.3g}, {positions:.0f} positions are {residual:.2g} nat apart in place of {before:.2g}",
     GREEDY: "{tokens:.0f} sampled tokens",
     PRECISION: "mean |d| {mean_distance:.2g}, mean d {mean:+.1g}, correlation of |d| with surprisal {growth:.2f}",
@@ -106,6 +112,14 @@ def diagnose(row: Trajectory, drift: DriftResult | None) -> Diagnosis | None:
     return _unexplained(known)
 
 
+def diagnose_recorded(row: Trajectory, drift: DriftResult | None) -> Diagnosis | None:
+    """As ``diagnose``, for a mask known to be wrong: tokens for which the sampler recorded nothing are left out."""
+    import numpy as np
+
+    assert row.logprobs is not None
+    return diagnose(replace(row, mask=np.where(row.logprobs == 0.0, 0, row.mask)), drift)
+
+
 def _unnormalised(
     inside: NDArray[floating], trainer: NDArray[floating] | None, sampled: NDArray[bool_]
 ) -> Diagnosis | None:
@@ -139,6 +153,23 @@ def _misplaced_without_trainer(row: Trajectory, sampled: NDArray[bool_]) -> Diag
     if stray < 2 or missing < 2 or recorded[:first].mean() > 0.5 or stray > sampled.sum():
         return None
     return Diagnosis(MISPLACED, float(missing), {"zero_inside": float(missing), "recorded_outside": float(stray)})
+
+
+def _moved(row: _Row) -> Diagnosis | None:
+    """Both agree up to one token and, with the list moved, behind it: the buffer's tokens are not the sampled ones."""
+    s, t = row.whole.logprobs, row.whole.trainer_logprobs
+    assert s is not None and t is not None
+    found = moved_from(s, t, row.sampled) if row.distance > 0.05 else None
+    if found is None or found.as_recorded < 0.1:
+        return None
+    evidence = {
+        "first": float(found.first),
+        "step": float(found.step),
+        "mean_distance_before": found.before,
+        "mean_distance_after": found.as_recorded,
+        "mean_distance_moved": found.behind,
+    }
+    return Diagnosis(DRIFT, found.as_recorded, evidence, "moved")
 
 
 def _shift(row: _Row) -> Diagnosis | None:
@@ -270,7 +301,7 @@ def _unexplained(row: _Row) -> Diagnosis:
     evidence = {"mean": float(row.d.mean()), "mean_distance": row.distance, "slope": slope}
     unknown = row.whole.top is None and row.whole.trainer_top is None
     tempered = slope > 0.3 or (slope < -0.3 and upward > 0.4 * downward)
-    return Diagnosis(UNEXPLAINED, row.distance, evidence, "temperature?" if unknown and tempered else "")
+    return Diagnosis(UNEXPLAINED, row.distance, evidence, LIKE_TEMPERATURE if unknown and tempered else "")
 
 
 def _correlation(x: NDArray[floating], y: NDArray[floating]) -> float:
@@ -280,6 +311,7 @@ def _correlation(x: NDArray[floating], y: NDArray[floating]) -> float:
 
 
 _QUESTIONS: tuple[Callable[[_Row], Diagnosis | None], ...] = (
+    _moved,
     _shift,
     _misplaced,
     _drifted,

@@ -305,6 +305,10 @@ def _looks_like(values: Any, field: str) -> bool:
 def missing_message(mapping: FieldMap, field: str, row: Mapping[str, Any]) -> str:
     """What to tell somebody whose row lacks a field that the mapping names."""
     path = mapping.paths.get(field, field)
+    fitting = choose([row], None, {})
+    if fitting is not None and mapping.name in {known.name for known in PRESETS} - {fitting.name}:
+        hint = f"It looks like {fitting.name}: --preset {fitting.name}, and audit other layouts apart"
+        return f"no field {path!r} for {field} ({mapping.name}). {hint}"
     known = _all_paths(row)
     wanted = [word for name in path.split("|") for word in (name, name.rpartition(".")[2])]
     near = [match for word in wanted for match in difflib.get_close_matches(word, known, 1)]

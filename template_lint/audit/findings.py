@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from template_lint.audit.causes import CAUSES
-from template_lint.audit.invariants import HISTORY
+from template_lint.audit.invariants import HISTORY, PROMPT
+from template_lint.audit.prompts import WITHOUT_TOOLS
 from template_lint.audit.run import Audit
 from template_lint.audit.summary import Summary, Tally, origin_as_json
 from template_lint.model import Finding, Severity, Skipped
@@ -65,6 +66,7 @@ def _finding(rule: AuditRule, seen: Seen, audit: Audit) -> Finding:
         None,
         rule.describe(seen),
         remedy=rule.advise(seen),
+        severity=rule.weigh(seen),
         file=places[0]["file"] if places else None,
         evidence=evidence,
     )
@@ -75,7 +77,12 @@ def not_asked(audit: Audit) -> list[Skipped]:
     asked = {code for code, tally in audit.summary.tallies.items() if tally.asked}
     if audit.summary.drift:
         asked.add(DRIFT)
-    return [Skipped(rule.code, _why_not(rule.code, audit)) for rule in audit_rules() if rule.code not in asked]
+    wanted = audit.codes
+    return [
+        Skipped(rule.code, _why_not(rule.code, audit))
+        for rule in audit_rules()
+        if rule.code not in asked and (wanted is None or rule.code in wanted)
+    ]
 
 
 _WHY = {
@@ -93,6 +100,8 @@ _WHY = {
 def _why_not(code: str, audit: Audit) -> str:
     if code == "TLA11" and not audit.request.render:
         return "switched off by --no-render"
+    if code == PROMPT and (tally := audit.summary.tallies.get(PROMPT)) is not None and tally.notes.get(WITHOUT_TOOLS):
+        return "prompts were made with tools, which the rows do not record; give the field tools"
     if code in CAUSES:
         summary = audit.summary
         missing = "sampler's" if not summary.with_logprobs else "trainer's"
@@ -103,7 +112,8 @@ def _why_not(code: str, audit: Audit) -> str:
 
 
 def is_sound(audit: Audit, found: list[Finding]) -> bool | None:
-    """False where a finding is an error; None where there is none, but not everything could be read."""
+    """False where a finding is an error; None where there is a warning only, or not everything could be read."""
     if any(finding.severity is Severity.ERROR for finding in found):
         return False
-    return None if audit.summary.bad_rows or audit.summary.unreadable else True
+    doubtful = any(finding.severity is Severity.WARNING for finding in found)
+    return None if doubtful or audit.summary.bad_rows or audit.summary.unreadable else True

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from numpy import bool_, int64
     from numpy.typing import NDArray
 
+_BEHIND = 8
+"""How many tokens behind a stop id may be the template's, in a mask that is late or too long."""
 ROUNDING = 1e-4
 """A log-probability of a token that is all but certain may round to slightly more than 0, by this much."""
 
@@ -39,12 +41,13 @@ def length_flaw(row: Trajectory) -> Flaw | None:
 
 
 class Found:
-    """Flaws and questions asked, by row of a batch."""
+    """Flaws and questions asked, by row of a batch; ``strangers`` hold no token that opens or ends a turn."""
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
         self.flaws: list[list[Flaw]] = [[] for _ in batch.rows]
         self.asked: list[list[str]] = [list(ALWAYS) for _ in batch.rows]
+        self.strangers: list[bool] = [False] * len(batch)
 
     def add(self, rule: str, flat: NDArray[int64], say: str) -> None:
         """A flaw per row that ``flat`` (ascending) touches; ``say`` may use {count}, {at}, {id}, {value}."""
@@ -63,6 +66,8 @@ class Found:
 
 def flaws_of(batch: Batch, auditor: Auditor) -> Found:
     """All invariants but those of prompts and of neighbouring turns."""
+    import numpy as np
+
     found = Found(batch)
     _mask_values(batch, found)
     _prompt_not_sampled(batch, found)
@@ -72,6 +77,9 @@ def flaws_of(batch: Batch, auditor: Auditor) -> Found:
     _bos(batch, auditor, found)
     _turn_ends(batch, auditor, inside, found)
     _turn_beginnings(batch, auditor, found)
+    _behind_stops(batch, auditor, inside, found)
+    if auditor.borders.any():
+        found.strangers = (~np.logical_or.reduceat(auditor.borders[inside], batch.starts)).tolist()
     for index, flaws in enumerate(found.flaws):
         if any(flaw.rule == MASK for flaw in flaws):
             # What a wrong value of the mask makes of runs and turns is no news.
@@ -169,8 +177,9 @@ def _turn_ends(batch: Batch, auditor: Auditor, inside: NDArray[int64], found: Fo
     if not auditor.stop_ids:
         return
     found.ask(UNFINISHED, batch.sampled_counts > 0)
-    _, lasts = batch.runs()
-    open_ends = lasts[~auditor.stops[inside[lasts]]]
+    open_ends, stop_at = _open_ends(batch, auditor, inside)
+    if auditor.headers is not None:
+        open_ends = open_ends[stop_at < 0]  # what the mask takes in behind a stop id is TLA10's affair
     if not len(open_ends):
         return
     rows = batch.rows_of(open_ends)
@@ -180,7 +189,41 @@ def _turn_ends(batch: Batch, auditor: Auditor, inside: NDArray[int64], found: Fo
     excused = cut_off[rows] & (open_ends == last_of_row[rows])
     stops = ", ".join(str(stop) for stop in auditor.stop_ids[:4])
     say = f"a sampled turn ends at token {{at}} with id {{id}}, no stop id ({stops}), and is not marked truncated"
-    found.add(UNFINISHED, open_ends[~excused], say)
+    open_ends = open_ends[~excused]
+    following = np.minimum(open_ends + 1, len(batch.ids) - 1)
+    rows = batch.rows_of(open_ends)
+    masked = (batch.rows_of(following) == rows) & auditor.stops[inside[following]]
+    # A row is said to be what its first open end is.
+    early = masked[np.searchsorted(rows, rows)]
+    found.add(UNFINISHED, open_ends[early], "a sampled turn ends at token {at}, and the stop id behind it has mask 0")
+    found.add(UNFINISHED, open_ends[~early], say)
+
+
+def _open_ends(batch: Batch, auditor: Auditor, inside: NDArray[int64]) -> tuple[NDArray[int64], NDArray[int64]]:
+    """Ends of runs of sampled tokens that are no stop id, and the stop id shortly before each in its run, else -1."""
+    import numpy as np
+
+    firsts, lasts = batch.runs()
+    ends_open = ~auditor.stops[inside[lasts]]
+    firsts, lasts = firsts[ends_open], lasts[ends_open]
+    stop_at = np.full(len(lasts), -1, dtype=np.int64)
+    for back in range(_BEHIND, 0, -1):
+        at = np.maximum(lasts - back, firsts)
+        stop_at = np.where(auditor.stops[inside[at]], at, stop_at)
+    return lasts, stop_at
+
+
+def _behind_stops(batch: Batch, auditor: Auditor, inside: NDArray[int64], found: Found) -> None:
+    """TLA10: a mask that goes on behind the stop id, by a few tokens, is late, or takes in the template's text."""
+    if auditor.headers is None:
+        return
+    _, stop_at = _open_ends(batch, auditor, inside)
+    for row, (position, count) in batch.first_per_row(stop_at[stop_at >= 0]).items():
+        if any(flaw.rule == FOREIGN for flaw in found.flaws[row]):
+            continue
+        more = f" (and {count - 1} more)" if count > 1 else ""
+        message = f"token {position + 1} has mask 1 and stands behind the stop id of its turn: is the mask late?{more}"
+        found.flaws[row].append(Flaw(FOREIGN, message, position + 1))
 
 
 def _turn_beginnings(batch: Batch, auditor: Auditor, found: Found) -> None:

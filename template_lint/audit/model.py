@@ -171,7 +171,8 @@ class TrajectoryResult(NamedTuple):
     """What one trajectory's audit gave. Small: no arrays.
 
     ``asked`` are the codes of the invariants that could be asked of it. ``sequence_log_ratio`` is the sum of trainer
-    minus sampler over sampled tokens, None without both.
+    minus sampler over sampled tokens, None without both. ``stranger``: no token opens or ends a turn of the target.
+    ``note``: why the prompt could not be compared, a note of its rule; empty where nothing is to be said.
     """
 
     origin: Origin
@@ -183,3 +184,5 @@ class TrajectoryResult(NamedTuple):
     sequence_log_ratio: float | None = None
     mean_log_distance: float | None = None
     diagnosis: Diagnosis | None = None
+    stranger: bool = False
+    note: str = ""

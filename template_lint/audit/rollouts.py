@@ -10,15 +10,18 @@ from typing import NamedTuple
 
 from template_lint.audit.auditor import Auditor
 from template_lint.audit.batch import Batch
-from template_lint.audit.causes import CAUSES, GREEDY, MISPLACED, diagnose
+from template_lint.audit.causes import CAUSES, GREEDY, MISPLACED, UNEXPLAINED, diagnose, diagnose_recorded
 from template_lint.audit.causes import LOGITS as UNNORMALISED
 from template_lint.audit.health import Health, measure
 from template_lint.audit.invariants import (
     BOS,
+    FOREIGN,
+    IN_PROMPT,
     NOTHING,
     OUTSIDE,
     PROMPT,
     UNEQUAL,
+    UNFINISHED,
     UNREACHABLE,
     Found,
     flaws_of,
@@ -30,6 +33,7 @@ from template_lint.audit.reencoding import Reencoded, reencode
 from template_lint.audit.rendered import Prompt
 
 _ALONE = (GREEDY, UNNORMALISED, MISPLACED)
+_OF_MASK = (IN_PROMPT, UNFINISHED, FOREIGN)
 
 
 class Audited(NamedTuple):
@@ -85,15 +89,19 @@ def _audit_whole(
     encoded = reencode(rows, codable, likely, auditor)
     for index, row in enumerate(rows):
         flaws, asked = found.flaws[index], found.asked[index]
-        prompt = encoded.prompts.get(index)
+        note, prompt = "", encoded.prompts.get(index)
         if prompt is not None:
-            asked.append(PROMPT)
-            flaw = prompt_flaw(encoded.ids[index], candidates[index], prompt, auditor)
-            if flaw is not None:
-                flaws.append(flaw)
+            flaw = prompt_flaw(row, encoded.ids[index], candidates[index], prompt, auditor)
+            if isinstance(flaw, str):
+                note = flaw
+            else:
+                asked.append(PROMPT)
+                flaws += [flaw] if flaw is not None else []
         back = encoded.again.get(index)
         drift = None if back is None else back.drift
         diagnosis: Diagnosis | None = diagnose(row, drift) if ratios.suspicious[index] else None
+        if diagnosis is not None and diagnosis.cause == UNEXPLAINED and any(flaw.rule in _OF_MASK for flaw in flaws):
+            diagnosis = diagnose_recorded(row, drift)
         if row.logprobs is not None:
             asked += CAUSES if row.trainer_logprobs is not None else _ALONE
         compared = int(ratios.counts[index]) > 0
@@ -108,6 +116,8 @@ def _audit_whole(
             sequence_log_ratio=float(ratios.sums[index]) if compared else None,
             mean_log_distance=float(ratios.distances[index]) if compared else None,
             diagnosis=diagnosis,
+            stranger=found.strangers[index],
+            note=note,
         )
 
 

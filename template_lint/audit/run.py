@@ -230,7 +230,8 @@ def _no_layout(sources: Sequence[Source], seen: Sequence[Block], rows: Sequence[
         for error in block.errors:
             problems.add_error(error)
         if block.data.strip():
-            return f"nothing to audit: {block.source.name} begins with no JSON objects, one per line."
+            wrong = "begins with no JSON objects, one per line. Write rows as JSON lines or Parquet"
+            return f"nothing to audit: {block.source.name} {wrong}."
     if problems.unreadable or problems.bad_rows:
         return f"nothing to audit: {_first_problem(problems, sources)}"
     return f"nothing to audit: {_names(sources)}: no rows."
@@ -240,7 +241,9 @@ def _first_problem(summary: Summary, sources: Sequence[Source]) -> str:
     if summary.errors:
         error = summary.errors[0]
         more = f" ({summary.bad_rows} bad rows in all.)" if summary.bad_rows > 1 else ""
-        return f"{sources[error.origin.file].name}, row {error.origin.row}: {error.message}.{more}".replace("..", ".")
+        message = error.message.rstrip(".")
+        message += "" if message.endswith("?") else "."
+        return f"{sources[error.origin.file].name}, row {error.origin.row}: {message}{more}"
     file, reason = summary.unreadable[0]
     return f"{sources[file].name}: {reason}."
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from template_lint.audit.causes import phrase
 from template_lint.audit.exact import Histogram, add_counts
 from template_lint.audit.health import Health
-from template_lint.audit.invariants import HISTORY
+from template_lint.audit.invariants import HISTORY, PROMPT
 from template_lint.audit.model import Flaw, Origin, RowError, Strip, Trajectory, TrajectoryResult
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST_EXAMPLES = 5
 MOST_ERRORS = 20
 MOST_STRIPS = 10
+_COUNTS = ("rows", "trajectories", "tokens", "sampled", "with_logprobs", "with_trainer", "strangers", "bad_rows")
 
 
 class Example(NamedTuple):
@@ -76,6 +77,7 @@ class Summary:
     sampled: int = 0
     with_logprobs: int = 0
     with_trainer: int = 0
+    strangers: int = 0
     assumed: dict[str, int] = field(default_factory=dict)
     bad_rows: int = 0
     bad_kinds: dict[str, int] = field(default_factory=dict)
@@ -108,6 +110,9 @@ class Summary:
         self.sampled += result.sampled
         self.with_logprobs += row.logprobs is not None
         self.with_trainer += row.trainer_logprobs is not None
+        self.strangers += result.stranger
+        if result.note:
+            add_counts(self.tally(PROMPT).notes, {result.note: 1})
         if row.assumed:
             add_counts(self.assumed, {row.assumed: 1})
         for rule in result.asked:
@@ -190,7 +195,7 @@ class Summary:
             self.first = other.first
         if other.trajectories:
             self.last = other.last
-        for name in ("rows", "trajectories", "tokens", "sampled", "with_logprobs", "with_trainer", "bad_rows"):
+        for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for own, theirs in (
             (self.assumed, other.assumed),

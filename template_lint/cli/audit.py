@@ -197,9 +197,17 @@ def _score(model: str | None, **given: Any) -> ScoreOptions | None:
 def _codes(select: str | None) -> frozenset[str] | None:
     if select is None:
         return None
+    from template_lint.audit.findings import audit_rules
     from template_lint.rules.registry import select as resolve
 
-    return frozenset(resolve(select.split(",")))
+    known = {rule.code for rule in audit_rules()}
+    chosen: set[str] = set()
+    for word in select.split(","):
+        codes = known.intersection(resolve([word]))
+        if not codes:
+            raise UsageError(f"--select {word.strip()}: no rule of the audit. Those are TLA01 to TLA39.")
+        chosen |= codes
+    return frozenset(chosen)
 
 
 def _ids(text: str | None) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
+from template_lint.model import Severity
 from template_lint.rules.base import Rule
 
 
@@ -33,6 +34,10 @@ class AuditRule(Rule):
     def describe(self, seen: Seen) -> str:
         """One sentence with the values that show it."""
         return f"{share(seen)}: {self.what}. First: {seen.first}"
+
+    def weigh(self, seen: Seen) -> Severity:
+        """How grave it is."""
+        return self.severity
 
     def advise(self, seen: Seen) -> str:
         """What to do."""

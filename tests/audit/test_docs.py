@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from template_lint.audit.fields import FIELDS, PRESETS
@@ -28,3 +32,17 @@ def test_every_field_is_named() -> None:
 
 def test_every_format_is_named() -> None:
     assert [name for name in formats() if f"`{name}`" not in PAGE and f"`--output {name}`" not in PAGE] == []
+
+
+def test_the_snippet_that_dumps_a_batch_writes_rows(tmp_path: Path) -> None:
+    [code] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102
+    file = tmp_path / "batch.jsonl"
+    batch = {"prompt_ids": np.array([[1, 2], [3, 4]]), "prompt": [[{"role": "user"}], []]}
+    names["dump"](batch, file, tools=["t"])
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert rows == [
+        {"prompt_ids": [1, 2], "prompt": [{"role": "user"}], "tools": ["t"]},
+        {"prompt_ids": [3, 4], "prompt": [], "tools": ["t"]},
+    ]

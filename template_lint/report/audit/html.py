@@ -11,18 +11,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from template_lint.audit.findings import DRIFT, audit_rules, findings, is_sound, not_asked
+from template_lint.audit.answer import answer_of, unread_parts
+from template_lint.audit.findings import DRIFT, audit_rules, findings, not_asked
 from template_lint.audit.model import Strip, Token
 from template_lint.audit.run import Audit
-from template_lint.model import Finding, Severity
-from template_lint.report.audit.text import count_of, place, scored_with
+from template_lint.model import Finding
+from template_lint.report.audit.text import place, scored_with
 from template_lint.report.layout.canvas import Canvas
 from template_lint.report.layout.escape import visible
 from template_lint.report.layout.histogram import bars, histogram
 from template_lint.version import __version__
 
 _FOLDER = Path(__file__).parent.parent / "page"
-_ANSWERS = {True: ("ok", "sound"), False: ("error", "not sound"), None: ("warning", "not all read")}
 _LOG_CLIP = (math.log(0.8), math.log(1.2))
 _STEPS = (0.05, 0.3, 1.0)
 """|log-ratio| in nats at which a token's colour grows deeper."""
@@ -31,14 +31,14 @@ _STEPS = (0.05, 0.3, 1.0)
 def write(audit: Audit, out: TextIO, *, canvas: Canvas) -> None:
     """Write the page."""
     found = findings(audit)
-    state, answer = _ANSWERS[is_sound(audit, found)]
+    answer = answer_of(audit, found)
     summary = audit.summary
     text = _page().render(
-        title=f"template-lint audit: {answer}",
+        title=f"template-lint audit: {answer.word}",
         style="".join((_FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "audit.css")),
-        state=state,
-        answer=answer,
-        why=_why(audit, found),
+        state=answer.state,
+        answer=answer.word,
+        why=answer.why,
         facts=_facts(audit),
         findings=[_finding(finding) for finding in found],
         rules=_rules(audit, found),
@@ -52,7 +52,7 @@ def write(audit: Audit, out: TextIO, *, canvas: Canvas) -> None:
         worst_drift=[_strip(audit, strip) for strip in summary.worst_drift],
         steps=_STEPS,
         errors=[(place(audit, error.origin), visible(error.message)) for error in summary.errors],
-        unread=", ".join(_unread(audit)),
+        unread=", ".join(unread_parts(audit)),
         unreadable=[(visible(audit.files[file]), visible(reason)) for file, reason in summary.unreadable],
         footer=f"template-lint {__version__}",
     )
@@ -71,15 +71,6 @@ def _page() -> Any:
         lstrip_blocks=True,
     )
     return environment.get_template("audit.html.jinja")
-
-
-def _why(audit: Audit, found: list[Finding]) -> str:
-    total = count_of(audit.summary.trajectories, "trajectory", "trajectories")
-    errors = [finding for finding in found if finding.severity is Severity.ERROR]
-    if errors:
-        return "; ".join(f"{finding.name} in {finding.evidence['found']:,}" for finding in errors) + f" of {total}"
-    known = "" if audit.summary.with_trainer else " as far as it can be told without the trainer's log-probabilities"
-    return f"no error in {total}{known}"
 
 
 def _facts(audit: Audit) -> list[str]:
@@ -120,12 +111,6 @@ def _rules(audit: Audit, found: list[Finding]) -> list[dict[str, str]]:
                 {"name": name, "state": states.get(rule.code, "ok"), "found": f"{number:,}", "asked": f"{asked:,}"}
             )
     return rows
-
-
-def _unread(audit: Audit) -> list[str]:
-    bad, damaged = audit.summary.bad_rows, len(audit.summary.unreadable)
-    said = [count_of(bad, "bad row", "bad rows")] if bad else []
-    return said + ([count_of(damaged, "damaged file", "damaged files")] if damaged else [])
 
 
 def _plots(audit: Audit) -> list[dict[str, Any]]:

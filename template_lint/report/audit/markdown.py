@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, TextIO
 
-from template_lint.audit.findings import findings, is_sound, not_asked
+from template_lint.audit.answer import answer_of, count_of
+from template_lint.audit.findings import findings, not_asked
 from template_lint.audit.run import Audit
-from template_lint.report.audit.text import count_of
 from template_lint.report.layout.canvas import Canvas
 from template_lint.report.layout.escape import visible
 
@@ -17,8 +17,8 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$#&])")
 def write(audit: Audit, out: TextIO, *, canvas: Canvas) -> None:
     """Write the report."""
     summary, found = audit.summary, findings(audit)
-    answer = {True: "sound", False: "not sound", None: "not all could be read"}[is_sound(audit, found)]
-    out.write(f"## Rollouts: {answer}\n\n")
+    answer = answer_of(audit, found)
+    out.write(f"## Rollouts: {answer.word}\n\n{_text(answer.why)}\n\n")
     total = count_of(summary.trajectories, "trajectory", "trajectories")
     out.write(
         f"{total}, {summary.tokens:,} tokens, {summary.sampled:,} sampled; target {_text(audit.request.target)}.\n"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
+from template_lint.audit.answer import answer_of
 from template_lint.audit.auditor import ScoreOptions
-from template_lint.audit.findings import findings, is_sound, not_asked
+from template_lint.audit.findings import findings, not_asked
 from template_lint.audit.model import Origin, Strip
 from template_lint.audit.run import Audit
 from template_lint.model import Finding, Severity
@@ -16,6 +17,7 @@ from template_lint.report.layout.summary import count
 from template_lint.report.layout.table import Cell, characters, table
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold blue"}
+_ANSWERS = {"ok": "bold green", "warning": "bold yellow", "error": "bold red"}
 _MOST_BAD_ROWS = 5
 _MOST_STRIPS = 3
 _STRIP_TOKENS = 16
@@ -49,21 +51,9 @@ def lines(audit: Audit, canvas: Canvas) -> Iterator[str]:
 
 def _answer(audit: Audit, found: list[Finding], canvas: Canvas) -> Iterator[str]:
     summary = audit.summary
-    total = f"{count_of(summary.trajectories, 'trajectory', 'trajectories')}"
     tokens = f"{summary.tokens:,} tokens, {summary.sampled:,} of them sampled"
-    errors = [finding for finding in found if finding.severity is Severity.ERROR]
-    if errors:
-        why = "; ".join(f"{finding.name} in {finding.evidence['found']:,}" for finding in errors[:4])
-        more = f"; {count(len(errors) - 4, 'more rule')}" if len(errors) > 4 else ""
-        yield from canvas.hang("NOT SOUND: ", f"{why}{more} of {total}", style="bold red", rest="  ")
-    elif is_sound(audit, found) is None:
-        lost = [count(summary.bad_rows, "bad row")] if summary.bad_rows else []
-        lost += [count(len(summary.unreadable), "damaged file")] if summary.unreadable else []
-        said = f"no error in {total}, but {' and '.join(lost)} could not be read"
-        yield from canvas.hang("NOT ALL READ: ", said, style="bold yellow", rest="  ")
-    else:
-        known = "" if summary.with_trainer else " as far as it can be told without the trainer's log-probabilities"
-        yield from canvas.hang("SOUND: ", f"no error in {total}{known}", style="bold green", rest="  ")
+    answer = answer_of(audit, found)
+    yield from canvas.hang(f"{answer.word.upper()}: ", answer.why, style=_ANSWERS[answer.state], rest="  ")
     yield from canvas.hang("", f"{visible(audit.request.target)}, layout {audit.fields.name}, {tokens}")
     if audit.request.score is not None:
         yield from canvas.hang("", scored_with(audit.request.score))
@@ -169,8 +159,3 @@ def scored_with(score: ScoreOptions) -> str:
     """Whose log-probabilities are the trainer's."""
     how = "with the temperature, top_k and top_p that rows record" if score.apply_sampling else "at temperature 1"
     return f"the trainer's log-probabilities are those of {visible(score.model)} in {score.dtype}, {how}"
-
-
-def count_of(number: int, one: str, many: str) -> str:
-    """Return a number with its noun, thousands parted by commas."""
-    return f"{number:,} {one if number == 1 else many}"

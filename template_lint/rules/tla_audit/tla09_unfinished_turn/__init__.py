@@ -13,8 +13,8 @@ class UnfinishedTurn(AuditRule):
     it is the last one and the row says that it was cut off.
 
     Why it matters: without its stop token a model is not trained to stop; with the token masked out, the same. A
-    turn that was cut off and not marked is rewarded as if the model had ended it. A mask that runs into the
-    template's text behind the stop token shows here too.
+    turn that was cut off and not marked is rewarded as if the model had ended it. A mask that is one token early
+    shows here too: the stop token behind each turn has mask 0 then.
 
     How to fix: keep the stop token in the completion with mask 1, and record the finish reason. Name further stop
     ids with ``--stop-ids``, for example those of stop strings.

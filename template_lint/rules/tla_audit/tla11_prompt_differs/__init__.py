@@ -16,11 +16,12 @@ class PromptDiffers(AuditRule):
     kwargs such as ``enable_thinking``, dropped tools, or a prompt encoded twice.
 
     How to fix: audit with the template that was used. Give kwargs with ``--kwargs`` or per row, and tools with the
-    field ``tools``. ``--no-render`` switches this rule off.
+    field ``tools``: a row without them whose prompt was made with some is not asked. ``--no-render`` switches this
+    rule off.
     """
 
     code = "TLA11"
     name = "prompt-differs"
     severity = Severity.ERROR
     what = "the buffer does not begin with its rendered prompt"
-    remedy = "Use one template and the same kwargs and tools everywhere; see which token parts them."
+    remedy = "Audit with the template, tools and kwargs that were used; --kwargs NAME=VALUE gives a date or a switch."

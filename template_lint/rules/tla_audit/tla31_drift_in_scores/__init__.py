@@ -9,7 +9,9 @@ from template_lint.rules.audited import AuditRule
 class DriftInScores(AuditRule):
     """The trainer scored re-encoded tokens.
 
-    What: sampler and trainer agree up to the first token that re-encoding changes, and disagree from there on.
+    What: sampler and trainer agree up to the first token that re-encoding changes, and disagree from there on. Or
+    they agree up to one token, and from there on only with one list moved by a few tokens: the buffer was encoded
+    again, and the sampler's log-probabilities are still those of the sampled tokens.
 
     Why it matters: the trainer's log-probabilities belong to other tokens than those that were sampled. The
     importance ratios behind that point are noise with a large variance.
@@ -21,4 +23,4 @@ class DriftInScores(AuditRule):
     name = "drift-in-scores"
     severity = Severity.ERROR
     what = "sampler and trainer agree only up to where re-encoding changes the tokens"
-    remedy = "Score the recorded ids; do not encode the text again."
+    remedy = "Record and score the sampled ids; do not encode the text again."
