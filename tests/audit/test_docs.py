@@ -37,7 +37,7 @@ def test_every_format_is_named() -> None:
 def test_the_snippet_that_dumps_a_batch_writes_rows(tmp_path: Path) -> None:
     [code] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     names: dict[str, Any] = {}
-    exec(code, names)  # noqa: S102
+    exec(code, names)
     file = tmp_path / "batch.jsonl"
     batch = {"prompt_ids": np.array([[1, 2], [3, 4]]), "prompt": [[{"role": "user"}], []]}
     names["dump"](batch, file, tools=["t"])
