@@ -222,7 +222,9 @@ def _behind_stops(batch: Batch, auditor: Auditor, inside: NDArray[int64], found:
         if any(flaw.rule == FOREIGN for flaw in found.flaws[row]):
             continue
         more = f" (and {count - 1} more)" if count > 1 else ""
-        message = f"token {position + 1} has mask 1 and stands behind the stop id of its turn: is the mask late?{more}"
+        token_id = int(batch.ids[batch.starts[row] + position + 1])
+        what = f"token {position + 1} (id {token_id}) has mask 1 and stands behind the stop id of its turn"
+        message = f"{what}: padding, or a late mask{more}"
         found.flaws[row].append(Flaw(FOREIGN, message, position + 1))
 
 

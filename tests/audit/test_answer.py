@@ -74,12 +74,12 @@ def batch(auditor: Auditor, *, padded_left: bool = True) -> list[dict[str, Any]]
     return rows
 
 
-def first_line(rows: list[dict[str, Any]], path: Path, *words: str, target: str = "qwen3") -> str:
+def first_line(rows: list[dict[str, Any]], path: Path, *words: str, target: str = "qwen3", line: int = 0) -> str:
     file = path / "batch.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     arguments = ["audit", str(file), "--tokenizer", str(tokenizer_dir(target)), "--transformers", "5.24", "--jobs", "1"]
     done = CliRunner().invoke(program, [*arguments, *words], env={"COLUMNS": "400"}, prog_name="template-lint")
-    return (done.stdout + done.stderr).splitlines()[0]
+    return (done.stdout + done.stderr).splitlines()[line]
 
 
 @pytest.mark.parametrize("padded_left", [True, False])
@@ -179,3 +179,14 @@ def test_warnings_alone_are_a_doubt(qwen: Auditor, tmp_path: Path) -> None:
     (tmp_path / "more.jsonl").write_text("no json\n", encoding="utf-8")
     line = first_line(rows, tmp_path, str(tmp_path / "more.jsonl"))
     assert line.startswith("NOT ALL READ: no error in 8 trajectories, but 1 bad row could not be read; unexplained")
+
+
+def test_padding_without_a_mask_is_said_to_be_that(qwen: Auditor, tmp_path: Path) -> None:
+    rows = batch(qwen)
+    for row in rows:
+        row["completion_ids"] = row["completion_ids"][: sum(row.pop("completion_mask")) + 3]
+        for name in ("tool_mask", "sampling_per_token_logps", "old_per_token_logps"):
+            row[name] = row[name][: len(row["completion_ids"])]
+    assert first_line(rows, tmp_path).startswith("NOT SOUND: foreign-text-sampled in 8")
+    text = first_line(rows, tmp_path, "-o", "markdown", "--select", "TLA10", line=8)
+    assert "(id 151643) has mask 1 and stands behind the stop id of its turn: padding, or a late mask" in text
