@@ -7,10 +7,10 @@ from typing import Any
 
 from template_lint.facts.cause import Cause
 from template_lint.facts.divergences import Divergence, divergences, token_divergence
-from template_lint.facts.prefix import Appended, Question, common_suffix_length
+from template_lint.facts.prefix import Appended, Question, common_suffix_length, wants_generation_prompt
 from template_lint.facts.template_facts import TemplateFacts
 from template_lint.facts.turn import plain_turn
-from template_lint.model import Finding
+from template_lint.model import Finding, Place
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import around, code, setting, shorten, word_start
 from template_lint.scenarios.model import Scenario
@@ -35,7 +35,8 @@ def prefix_findings(
         names = list(dict.fromkeys(divergence.question.scenario.name for divergence in group))
         evidence = text_evidence(facts, first, names)
         sentence = what if isinstance(what, str) else what(first)
-        message = f"{sentence}: {_values(first)}{_because(first.cause)} ({len(group)} of {len(asked)} cases)"
+        place = first.cause.place if first.cause else _printed(facts, first)
+        message = f"{sentence}: {_values(first)}{_because(first.cause, place)} ({len(group)} of {len(asked)} cases)"
         helps = switch_that_prevents(facts, appended, group) if appended is Appended.USER else None
         if helps is not None:
             message += f"; {setting(helps)} prevents it"
@@ -44,7 +45,7 @@ def prefix_findings(
             facts,
             message,
             remedy=remedy or _remedy(first.cause),
-            place=first.cause.place if first.cause else None,
+            place=place,
             scenario=names[0],
             evidence=evidence,
         )
@@ -155,9 +156,18 @@ def _values(divergence: Divergence) -> str:
     return f"{shorten(earlier[start:], 24)} becomes {shorten(later[start:], 24)}"
 
 
-def _because(cause: Cause | None) -> str:
+def _printed(facts: TemplateFacts, divergence: Divergence) -> Place | None:
+    """Where the template prints the first text that does not stay."""
+    question = divergence.question
+    prompt = wants_generation_prompt(question.scenario, question.earlier)
+    return facts.place_in_scenario(question.scenario, question.earlier, prompt, divergence.offset)
+
+
+def _because(cause: Cause | None, place: Place | None) -> str:
     if cause is None:
-        return ""
+        return (
+            "" if place is None else f"; line {place.line} prints it, and no one decision of the template takes it away"
+        )
     where = f"line {cause.place.line}"
     if not cause.proven:
         return f"; suspected: {code(cause.source)} on {where} looks past the current message"

@@ -169,6 +169,7 @@ HEADERS = {
     "HuggingFaceTB-SmolLM3-3B@3e0e27",
     "OpenLLM-France-Luciole-23B-Instruct-1.1",
     "microsoft-SchGen",
+    "nabin2004-AOS-gemma4-manim-sft",
     "poolside-Laguna-S-2.1",
     "poolside-Laguna-S-2.1@444819",
     "poolside-Laguna-XS-2.1",
