@@ -9,7 +9,7 @@ from typing import Any
 
 from template_lint.patches.index import VERSION, Entry, KnownOriginal, digest
 from template_lint.patches.library import inputs_folder, load_entries
-from template_lint.patches.matching import normalised_digest
+from template_lint.patches.normal import normalised_digest
 
 
 def patch_index(folder: Path) -> str:

@@ -14,7 +14,7 @@ from template_lint.facts.capabilities import capabilities_of
 from template_lint.facts.fingerprint import prompt_fingerprint
 from template_lint.facts.verdict import verdict_of
 from template_lint.model import Finding, Skipped, TemplateReport, Verdict, finding_order
-from template_lint.patches.lookup import patch_by_digest, patch_by_model
+from template_lint.patches.lookup import patch_by_digest, patch_by_model, patch_by_source
 from template_lint.rendering import limits
 from template_lint.rules.base import Skip
 from template_lint.rules.registry import Entry, template_entries
@@ -113,9 +113,7 @@ def _with_patch(verdict: Verdict, facts: TemplateFacts) -> Verdict:
     """
     name = patch_by_digest(_digest(facts.source))
     if name is None and verdict.tito in ("unstable", "breaks-on-user"):
-        from template_lint.patches.training import patch_name
-
-        name = patch_name(facts.source)
+        name = patch_by_source(facts.source)
     made_for = patch_by_model(facts.snapshot.repo) if facts.snapshot is not None and facts.snapshot.repo else None
     if name is None and made_for is not None:
         from template_lint.patches.training import obsolete

@@ -1,6 +1,6 @@
-"""Which training template belongs to a chat template, by its bytes alone: what every check can afford.
+"""Which training template belongs to a chat template, by its bytes or its program: what every check can afford.
 
-Reads the generated index as JSON and imports nothing of the proof. ``matching`` knows the slower ways.
+Reads the generated index as JSON and imports nothing of the proof. ``matching`` knows the slower way.
 """
 
 from __future__ import annotations
@@ -25,6 +25,14 @@ def patch_by_digest(sha256: str) -> str | None:
     return None if folder is None else _names(folder).get(sha256)
 
 
+def patch_by_source(source: str) -> str | None:
+    """The name of the training template for this text: an original of it is the same program, or None."""
+    from template_lint.patches.normal import NORMALISED, normalised_digest
+
+    folder = library_folder()
+    return None if folder is None else _names(folder).get(f"{NORMALISED}{normalised_digest(source)}")
+
+
 def patch_by_model(repo: str) -> str | None:
     """The name of the training template that was made for this Hub model, or None. Says nothing about its template."""
     folder = library_folder()
@@ -33,7 +41,16 @@ def patch_by_model(repo: str) -> str | None:
 
 @lru_cache(maxsize=2)
 def _names(folder: Path) -> dict[str, str]:
-    """sha256 of each known original, and each model's name in lower case -> the training template's name."""
-    entries = json.loads((folder / "index.yaml").read_text(encoding="utf-8"))["templates"]
-    names = {original["sha256"]: entry["name"] for entry in entries for original in entry["originals"]}
-    return names | {model.lower(): entry["name"] for entry in entries for model in entry["models"]}
+    """sha256 of each known original and, marked, of its program, and each model's name in lower case -> the training
+    template's name.
+    """
+    from template_lint.patches.normal import NORMALISED
+
+    names: dict[str, str] = {}
+    for entry in json.loads((folder / "index.yaml").read_text(encoding="utf-8"))["templates"]:
+        for original in entry["originals"]:
+            names[original["sha256"]] = entry["name"]
+            if original.get("normalised"):
+                names[NORMALISED + original["normalised"]] = entry["name"]
+        names.update((model.lower(), entry["name"]) for model in entry["models"])
+    return names

@@ -7,20 +7,14 @@ behaviour is proven on the spot.
 from __future__ import annotations
 
 import enum
-import hashlib
-import json
 from functools import lru_cache
 from pathlib import Path
 
-import jinja2
-from jinja2.lexer import Lexer
-
 from template_lint.facts import TemplateFacts
 from template_lint.patches.index import Entry, digest, library_folder, load_index, read_source
+from template_lint.patches.normal import NORMALISED, normalised_digest
 from template_lint.patches.pair import Pair, sibling
 from template_lint.patches.proof import Status, ask, prove
-
-_NORMALISED = "normalised:"
 
 
 class MatchedBy(enum.Enum):
@@ -37,7 +31,7 @@ def match_source(source: str) -> tuple[Entry, MatchedBy] | None:
     found = known.get(digest(source))
     if found is not None:
         return found, MatchedBy.SHA256
-    found = known.get(f"{_NORMALISED}{normalised_digest(source)}")
+    found = known.get(f"{NORMALISED}{normalised_digest(source)}")
     return None if found is None else (found, MatchedBy.SOURCE)
 
 
@@ -46,7 +40,7 @@ def _known(_library: Path | None) -> dict[str, Entry]:
     """sha256 of each original, and of its normalised source (marked as such), -> its entry. Kept by library."""
     entries = load_index()
     known = {o.sha256: entry for entry in entries for o in entry.originals}
-    return known | {_NORMALISED + o.normalised: entry for entry in entries for o in entry.originals if o.normalised}
+    return known | {NORMALISED + o.normalised: entry for entry in entries for o in entry.originals if o.normalised}
 
 
 def match_behaviour(facts: TemplateFacts) -> Entry | None:
@@ -73,41 +67,3 @@ def is_drop_in(facts: TemplateFacts, training: str, entry: Entry) -> bool:
     if not prompts.asked or prompts.status is Status.FAILS:  # most entries fail here, at the first prompt
         return False
     return prove(facts, candidate, expect=expect, stop_at_first=True, forgive_missing=True).ok
-
-
-def normalised_digest(source: str) -> str | None:
-    """sha256 of the program that the lexer hands on: None where there is none.
-
-    Equal for templates that differ in comments, in white space inside tags, in white space that the tags' own control
-    removes, and in the quotes of strings. Anything printed counts.
-    """
-    tokens: list[tuple[str, str]] = []
-    try:
-        for _, kind, value in _lexer().tokeniter(source, None):
-            if kind in ("whitespace", "comment_begin", "comment", "comment_end", "linecomment"):
-                continue
-            if kind == "string":
-                value = _unquoted(value)
-            elif kind.endswith(("_begin", "_end")):
-                value = ""
-            if kind == "data" and tokens and tokens[-1][0] == "data":
-                tokens[-1] = "data", tokens[-1][1] + value
-            elif kind != "data" or value:
-                tokens.append((kind, value))
-    except jinja2.TemplateSyntaxError:
-        return None
-    return hashlib.sha256(json.dumps(tokens).encode("ascii")).hexdigest()
-
-
-@lru_cache(maxsize=1)
-def _lexer() -> Lexer:
-    # The settings of apply_chat_template; extensions change no token.
-    return jinja2.Environment(trim_blocks=True, lstrip_blocks=True).lexer
-
-
-def _unquoted(literal: str) -> str:
-    """The value of a string literal, as Jinja's lexer reads it."""
-    try:
-        return literal[1:-1].encode("ascii", "backslashreplace").decode("unicode-escape")
-    except UnicodeDecodeError:
-        return literal

@@ -83,12 +83,6 @@ def training_template(
     )
 
 
-def patch_name(source: str) -> str | None:
-    """The name of the training template for this text, by its bytes or its normalised source. Renders nothing."""
-    matched = match_source(source)
-    return None if matched is None else matched[0].name
-
-
 def needed(facts: TemplateFacts, name: str) -> Need:
     """Whether the template of ``facts`` still needs the training template ``name``, and for which of its fixes.
 

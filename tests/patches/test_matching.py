@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from template_lint.errors import TemplateSelectionError, UsageError
-from template_lint.patches import index, matching, needed, training_template
-from template_lint.patches.matching import MatchedBy, normalised_digest
-from template_lint.patches.training import patch_name
+from template_lint.patches import index, lookup, matching, needed, training_template
+from template_lint.patches.lookup import patch_by_source
+from template_lint.patches.matching import MatchedBy
+from template_lint.patches.normal import normalised_digest
 from template_lint.snapshot.load import load_snapshot
 from template_lint.target import parse_target
 from tests.patches import toys
@@ -36,7 +37,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     }
     (tmp_path / "index.yaml").write_text(json.dumps({"version": 1, "templates": [entry]}), encoding="utf-8")
     (tmp_path / "toy_training.jinja").write_text(TRAINING, encoding="utf-8")
-    for module in (index, matching):
+    for module in (index, lookup, matching):
         monkeypatch.setattr(module, "library_folder", lambda: tmp_path)
 
 
@@ -48,7 +49,7 @@ def found(source: str, **options: Any) -> MatchedBy | None:
 
 def test_by_bytes() -> None:
     assert found(DEFECT) is MatchedBy.SHA256
-    assert patch_name(DEFECT) == "toy"
+    assert patch_by_source(DEFECT) == "toy"
 
 
 @pytest.mark.parametrize(
@@ -66,12 +67,12 @@ def test_by_bytes() -> None:
 def test_by_normalised_source(copy: str) -> None:
     assert copy != DEFECT
     assert found(copy, by_behaviour=False) is MatchedBy.SOURCE
-    assert patch_name(copy) == "toy"
+    assert patch_by_source(copy) == "toy"
 
 
 def test_by_behaviour() -> None:
     copy = DEFECT.replace("m.role == 'assistant'", "'assistant' == m['role']")
-    assert patch_name(copy) is None
+    assert patch_by_source(copy) is None
     assert found(copy, by_behaviour=False) is None
     assert found(copy) is MatchedBy.BEHAVIOUR
 
