@@ -80,7 +80,7 @@ NESTED_RANGE = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor 
         "{% for i in range(99999) %}{% set x = range(99999)|list|length %}{% endfor %}",
         "{% for i in range(99999) %}{% for j in range(99999) %}{% if i %}{% endif %}{% endfor %}{% endfor %}x",
         "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}",
-        "{% for i in range(99999) %}{% for j in range(9999) %}{{ 'a'|upper|lower|trim }}{% endfor %}{% endfor %}",
+        "{% for i in range(99999) %}{% for j in range(9999) %}{{ i|string|upper|lower|trim }}{% endfor %}{% endfor %}",
     ],
 )
 def test_time_is_bounded_and_the_process_survives(source: str) -> None:
