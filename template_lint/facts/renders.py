@@ -180,10 +180,6 @@ class Renders:
         """Where the template prints the character at ``offset`` of any conversation."""
         return self._printing_place(self.context(messages, tools, kwargs or {}, generation_prompt), offset)
 
-    def place_in_scenario(self, scenario: Scenario, count: int, generation_prompt: bool, offset: int) -> Place | None:
-        """The same for the first ``count`` messages of a scenario."""
-        return self._printing_place(self.scenario_context(scenario, count, generation_prompt), offset)
-
     def line_printing(
         self,
         messages: Sequence[Any],

@@ -160,7 +160,7 @@ def _printed(facts: TemplateFacts, divergence: Divergence) -> Place | None:
     """Where the template prints the first text that does not stay."""
     question = divergence.question
     prompt = wants_generation_prompt(question.scenario, question.earlier)
-    return facts.place_in_scenario(question.scenario, question.earlier, prompt, divergence.offset)
+    return facts.printed_at(question.scenario, question.earlier, prompt, divergence.offset)
 
 
 def _because(cause: Cause | None, place: Place | None) -> str:
