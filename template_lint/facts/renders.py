@@ -104,16 +104,26 @@ class Renders:
         key = repr((messages, tools, generation_prompt, kwargs or {}, continue_final))
         outcome = self._rendered.get(key)
         if outcome is None:
-            outcome = outcome_of(
-                self.template,
-                messages,
-                tools=tools,
-                add_generation_prompt=generation_prompt,
-                continue_final_message=continue_final,
-                variables={**self.variables, **(kwargs or {})},
-            )
+            outcome = self._render(messages, tools, generation_prompt, kwargs or {}, continue_final)
             self._remember(key, outcome, "a probe conversation")
         return outcome
+
+    def _render(
+        self,
+        messages: Sequence[Any],
+        tools: Sequence[Any] | None,
+        generation_prompt: bool,
+        kwargs: Mapping[str, Any],
+        continue_final: bool,
+    ) -> Outcome:
+        return outcome_of(
+            self.template,
+            messages,
+            tools=tools,
+            add_generation_prompt=generation_prompt,
+            continue_final_message=continue_final,
+            variables={**self.variables, **kwargs},
+        )
 
     def render_variant(
         self,

@@ -175,27 +175,21 @@ class TransformersFacts(TemplateFacts):
         outcome = self.render([{"role": "user", "content": "Hello"}], generation_prompt=True)
         return outcome if outcome.error in ("TemplateSyntaxError", "TemplateAssertionError") else None
 
-    def render(
+    def _render(
         self,
         messages: Sequence[Any],
-        *,
-        tools: Sequence[Any] | None = None,
-        generation_prompt: bool = False,
-        kwargs: Mapping[str, Any] | None = None,
-        continue_final: bool = False,
+        tools: Sequence[Any] | None,
+        generation_prompt: bool,
+        kwargs: Mapping[str, Any],
+        continue_final: bool,
     ) -> Outcome:
-        """As TemplateFacts.render, by the installed transformers."""
-        key = repr((messages, tools, generation_prompt, kwargs or {}, continue_final))
-        if key not in self._rendered:
-            outcome = self.engine.outcome(
-                messages,
-                tools=tools,
-                add_generation_prompt=generation_prompt,
-                kwargs=kwargs or {},
-                continue_final_message=continue_final,
-            )
-            self._remember(key, outcome, "a probe conversation")
-        return self._rendered[key]
+        return self.engine.outcome(
+            messages,
+            tools=tools,
+            add_generation_prompt=generation_prompt,
+            kwargs=kwargs,
+            continue_final_message=continue_final,
+        )
 
     def _render_scenario(self, scenario: Scenario, count: int, generation_prompt: bool) -> Outcome:
         return self.engine.outcome(
