@@ -29,8 +29,8 @@ class Cause(NamedTuple):
 
     ``kind`` is ``branch`` (a condition whose outcome changed), ``output`` (a piece printed in one render only),
     ``combination`` (the first of several that must change together) or ``suspected`` (a lookahead expression; nothing
-    was proven). ``outcome_earlier`` and ``outcome_later`` are the outcomes of the condition, or whether the piece was
-    printed.
+    was proven). ``outcome_earlier`` and ``outcome_later`` are the outcomes of the condition, None where a render did
+    not reach it; or whether the piece was printed.
     """
 
     kind: str
@@ -156,6 +156,11 @@ class _Pair:
                 return False
             at += len(text)
         return True
+
+    def reached_by_both(self, change: Change) -> bool:
+        """Whether the render that is not changed takes the decision too."""
+        taken = {branch.occurrence for branch in self.traces[1 if change.in_earlier else 0].branches}
+        return all(occurrence in taken for occurrence in change.occurrences)
 
     def asks_for_prompt(self, branch: Branch) -> bool:
         """Whether a condition turns on ``add_generation_prompt`` and on nothing that looks ahead.
@@ -322,15 +327,18 @@ def _unmatched(pair: _Pair) -> Iterator[Change]:
 
 def _proven(pair: _Pair, change: Change, kind: str) -> Cause:
     site = pair.template.sites[change.site]
+    earlier: bool | None
+    later: bool | None
     if change.value is None:
         earlier, later = change.in_earlier, not change.in_earlier
     else:
-        # The change forces the outcome of the other render.
-        earlier, later = (not change.value, change.value) if change.in_earlier else (change.value, not change.value)
+        # The change forces the outcome of the other render, or turns round a decision that the other did not reach.
+        other = change.value if pair.reached_by_both(change) else None
+        earlier, later = (not change.value, other) if change.in_earlier else (other, not change.value)
     return _cause(pair.template, site, kind, earlier, later)
 
 
-def _cause(template: ChatTemplate, site: Site, kind: str, earlier: bool, later: bool) -> Cause:
+def _cause(template: ChatTemplate, site: Site, kind: str, earlier: bool | None, later: bool | None) -> Cause:
     source = template.source_map.text[site.start : site.end]
     return Cause(kind, site.number, place_of(site, template.source_map), source, earlier, later, True)
 

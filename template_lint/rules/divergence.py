@@ -174,9 +174,20 @@ def _because(cause: Cause | None, place: Place | None) -> str:
     if cause.kind == "output":
         side = "before" if cause.outcome_earlier else "after"
         return f", because {where} prints {code(cause.source)} only {side}"
-    turned = f"turns from {str(cause.outcome_earlier).lower()} to {str(cause.outcome_later).lower()}"
     more = " (with others)" if cause.kind == "combination" else ""
-    return f", because {code(cause.source)} on {where} {turned}{more}"
+    return f", because {code(cause.source)} on {where} {_turned(cause)}{more}"
+
+
+def _turned(cause: Cause) -> str:
+    earlier, later = outcome_word(cause.outcome_earlier), outcome_word(cause.outcome_later)
+    if cause.outcome_earlier is None or cause.outcome_later is None:
+        return f"is {earlier} before and {later} after"
+    return f"turns from {earlier} to {later}"
+
+
+def outcome_word(outcome: bool | None) -> str:
+    """The outcome of a condition in one of two renders, for use after "is"."""
+    return "not reached" if outcome is None else str(outcome).lower()
 
 
 def _remedy(cause: Cause | None) -> str:
@@ -185,7 +196,9 @@ def _remedy(cause: Cause | None) -> str:
     where = f"line {cause.place.line}"
     if cause.kind == "output":
         return f"Print what {where} prints inside the turn it belongs to, or only with add_generation_prompt."
-    value = str(cause.outcome_earlier).lower()
+    if cause.outcome_earlier is None:
+        return f"Make the turn independent of the condition on {where}: it was not reached when the turn was last."
+    value = outcome_word(cause.outcome_earlier)
     return (
         f"Make the condition on {where} independent of later messages: the model saw it {value} when the turn was last."
     )

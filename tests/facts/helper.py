@@ -19,6 +19,12 @@ PROMPT = "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 END = "<|end|>{% endfor %}" + PROMPT
 TOOLS = "{% if tools %}{{ tools|tojson }}{% endif %}"
 STABLE = TOOLS + TURN + END
+# Results are printed inside the turn of their call, before its content: the scan begins behind the turn.
+SCANNED_RESULTS = (
+    "{% set all = messages %}{% for m in messages if m.role != 'tool' %}<|{{ m.role }}|>" + CALLS +
+    "{% if m.tool_calls %}{% for k in range(2, all|length) %}{% if all[k].role != 'tool' %}{% else %}"
+    "<r>{{ all[k].name }}<c>{{ all[k].content }}</c>{{ k }}</r>{% endif %}{% endfor %}{% endif %}{{ m.content }}" + END
+)  # fmt: skip
 
 
 def facts(source: str, **arguments: Any) -> TemplateFacts:

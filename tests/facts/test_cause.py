@@ -9,7 +9,19 @@ from template_lint.facts.divergences import divergences
 from template_lint.facts.lookaheads import lookaheads, suspects
 from template_lint.facts.prefix import Appended
 from template_lint.rendering.template import ChatTemplate
-from tests.facts.helper import CALLS, END, PROFILE, PROMPT, STABLE, TOOLS, TURN, causes, facts, summary
+from tests.facts.helper import (
+    CALLS,
+    END,
+    PROFILE,
+    PROMPT,
+    SCANNED_RESULTS,
+    STABLE,
+    TOOLS,
+    TURN,
+    causes,
+    facts,
+    summary,
+)
 
 LAST_REPLY = "messages[-1].role == 'assistant'"
 
@@ -102,6 +114,11 @@ def test_pieces_that_only_one_render_has(name: str) -> None:
 def test_a_piece_that_only_the_later_render_has() -> None:
     source = TURN + "{{ loop.nextitem|default('') }}" + END
     assert summary(causes(source)["call-with-content"]) == ("output", "loop.nextitem|default('')", False, True, True)
+
+
+def test_a_condition_that_only_the_later_render_reaches_has_no_outcome_before() -> None:
+    cause = causes(SCANNED_RESULTS)["call-with-content"]
+    assert summary(cause) == ("branch", "all[k].role != 'tool'", None, False, True)
 
 
 def test_a_condition_on_the_generation_prompt_explains_nothing() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from template_lint.model import Severity
 from template_lint.scenarios.model import Scenario, natural_cuts
+from tests.facts.helper import SCANNED_RESULTS
 from tests.rules.helper import check_rule, excerpt, inspect, skip_reason
 
 TURNS = """\
@@ -49,6 +50,13 @@ def test_tool_prefix_names_the_inline_condition() -> None:
     source = with_assistant("{{ '<think></think>' if message is sameas messages[-1] }}")
     [finding] = check_rule("TL101", source)
     assert excerpt(source, finding) == "message is sameas messages[-1]"
+
+
+def test_a_condition_that_the_turn_did_not_reach_does_not_turn() -> None:
+    [finding] = [f for f in check_rule("TL101", SCANNED_RESULTS) if f.scenario == "call-with-content"]
+    assert "because `all[k].role != 'tool'` on line 1 is not reached before and false after" in finding.message
+    assert "independent of the condition on line 1" in finding.remedy
+    assert finding.evidence["cause"]["outcome_earlier"] is None
 
 
 def test_tool_prefix_names_the_piece_that_only_the_last_turn_has() -> None:

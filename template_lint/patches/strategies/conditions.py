@@ -32,12 +32,15 @@ def from_cause(facts: TemplateFacts, cause: Cause) -> Iterator[Candidate]:
         return
     source = facts.template.source_map
     span = cause.place.offset, cause.place.end_offset
-    yield from _with_terms_fixed(node, span, source, cause.outcome_earlier)
+    seen = cause.outcome_earlier
+    if seen is None and cause.outcome_later is not None:
+        seen = not cause.outcome_later  # what restored the prefix, where the model's turn did not reach the condition
+    yield from _with_terms_fixed(node, span, source, seen)
     for name in [child.name for child in walk(node) if isinstance(child, nodes.Name)]:
         yield from _from_assignments(facts, name)
-    if cause.outcome_earlier is not None:
-        yield _constant(span, cause.outcome_earlier, source)
-        yield _constant(span, not cause.outcome_earlier, source)
+    if seen is not None:
+        yield _constant(span, seen, source)
+        yield _constant(span, not seen, source)
 
 
 def from_lookaheads(facts: TemplateFacts) -> Iterator[Candidate]:

@@ -16,7 +16,7 @@ from template_lint.facts.delta import (
 from template_lint.facts.prefix import wants_generation_prompt
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule, Skip
-from template_lint.rules.divergence import cause_evidence
+from template_lint.rules.divergence import cause_evidence, outcome_word
 from template_lint.rules.wording import around, code, listed, shorten, word_start
 
 
@@ -111,7 +111,7 @@ def _explained(
     cause = delta_cause(facts, first)
     because = ""
     if cause is not None:
-        outcomes = f"{str(cause.outcome_later).lower()} there and {str(cause.outcome_earlier).lower()} on the dummy"
+        outcomes = f"{outcome_word(cause.outcome_later)} there and {outcome_word(cause.outcome_earlier)} on the dummy"
         because = f", because {code(cause.source)} on line {cause.place.line} is {outcomes}"
     return (
         f"the delta of a tool result depends on history: on the dummy it has {dummy},"
