@@ -11,6 +11,7 @@ from template_lint.model import Place
 from template_lint.rendering.positions import walk
 
 _FIELDS = ("content", "arguments")
+_MAKES_TEXT = ("string", "trim")
 
 
 def line_place(facts: TemplateFacts, line: int | None) -> Place | None:
@@ -62,14 +63,69 @@ def value_printed_at(facts: TemplateFacts, conversation: Conversation, offset: i
     return printed_at(facts, conversation, offset)
 
 
+def made_text_at(facts: TemplateFacts, printed: Place | None) -> Place | None:
+    """The filter that makes a text of what is printed, where one ``set`` of the printed name does so; else ``printed``.
+
+    What is printed there is a text already: only before it is one can it be printed in another way.
+    """
+    expression = _printed_expression(facts, printed)
+    if expression is None or _text_makers(expression):
+        return printed
+    names = {name for node in walk(expression) if (name := _assigned_name(node)) is not None}
+    inside = {id(node): macro for macro in facts.static.kinds.get(nodes.Macro, ()) for node in walk(macro)}
+    makers = [
+        maker
+        for assign in facts.static.kinds.get(nodes.Assign, ())
+        if _assigned_name(assign.target) in names and inside.get(id(assign)) is inside.get(id(expression))
+        for maker in _text_makers(assign.node)
+    ]
+    if len(makers) != 1:
+        return printed
+    return facts.template.source_map.place(*facts.template.source_map.expression_range(makers[0]))
+
+
+def _printed_expression(facts: TemplateFacts, place: Place | None) -> nodes.Expr | None:
+    source_map = facts.template.source_map
+    outputs: list[nodes.Output] = facts.static.kinds.get(nodes.Output, [])
+    for child in [child for output in outputs for child in output.nodes if place is not None]:
+        if not isinstance(child, nodes.TemplateData) and source_map.place(*source_map.expression_range(child)) == place:
+            return child
+    return None
+
+
+def _text_makers(expression: nodes.Node) -> list[nodes.Filter]:
+    """The filters in an expression that make a text of a name or a message's field, whatever it holds."""
+    return [
+        node
+        for node in walk(expression)
+        if isinstance(node, nodes.Filter)
+        and node.name in _MAKES_TEXT
+        and (isinstance(node.node, nodes.Name) or (node.node is not None and _field(node.node) in _FIELDS))
+    ]
+
+
+def _field(node: nodes.Node) -> str | None:
+    if isinstance(node, nodes.Getattr):
+        return node.attr
+    return str(node.arg.value) if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const) else None
+
+
+def _assigned_name(node: nodes.Node) -> str | tuple[str, str] | None:
+    """A name, or a namespace and its attribute, as it is set or read."""
+    if isinstance(node, nodes.Name):
+        return node.name
+    if isinstance(node, nodes.NSRef):
+        return node.name, node.attr
+    if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name):
+        return node.node.name, node.attr
+    return None
+
+
 def _reads_message(expression: nodes.Node) -> bool:
     """Whether an expression reads content or arguments itself, and calls no macro."""
     reads = False
     for node in walk(expression):
         if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name):
             return False
-        if isinstance(node, nodes.Getattr):
-            reads = reads or node.attr in _FIELDS
-        elif isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
-            reads = reads or node.arg.value in _FIELDS
+        reads = reads or _field(node) in _FIELDS
     return reads

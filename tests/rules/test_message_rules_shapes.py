@@ -94,6 +94,27 @@ def test_literals_in_arguments(value: str, literal: str) -> None:
     assert excerpt(source, finding) == value
 
 
+def test_a_literal_is_shown_where_one_set_makes_a_text_of_the_value() -> None:
+    made = "{% set text = value | tojson if value is mapping else value | string %}{{ text }}"
+    parameters = "{% for key, value in c.function.arguments | items %}<p={{ key }}>" + made + "</p>{% endfor %}"
+    source = SOUND.replace(
+        CALLS, "{% for c in m.tool_calls or [] %}[{{ c.function.name }}]" + parameters + "{% endfor %}"
+    )
+    [finding] = check_rule("TL207", source)
+    assert excerpt(source, finding) == "value | string"
+    elsewhere = "{% macro other(value) %}{% set text = value | string %}{{ text }}{% endmacro %}"
+    printed = source.replace("value | string %}", "value %}")
+    [finding] = check_rule("TL207", elsewhere + printed)
+    assert excerpt(elsewhere + printed, finding) == "text"
+
+
+def test_text_parts_are_shown_where_a_filter_makes_a_text_of_them() -> None:
+    set_first = "{% set said = '<' + m.role + '>' + m.content | trim %}{{ said }}"
+    source = ONLY_TEXT.replace("<{{ m.role }}>{{ m.content }}", set_first)
+    [finding] = check_rule("TL207", source)
+    assert excerpt(source, finding) == "m.content | trim"
+
+
 def test_python_belongs_into_python_calls() -> None:
     call = (
         "{% for c in m.tool_calls or [] %}{{ c.function.name }}({% for k, v in c.function.arguments | items %}"

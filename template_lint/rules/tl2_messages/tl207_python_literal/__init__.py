@@ -9,7 +9,7 @@ from template_lint.facts.literals import SCHEMAS, Literal, python_literals
 from template_lint.facts.variants import Kind
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule
-from template_lint.rules.places import value_printed_at
+from template_lint.rules.places import made_text_at, value_printed_at
 from template_lint.rules.wording import around, listed, shorten
 
 _REMEDIES = {
@@ -37,10 +37,11 @@ class PythonLiteral(Rule):
     severity = Severity.ERROR
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
-        """One finding per place that prints a literal."""
+        """One finding per place that makes or prints a literal."""
         groups: dict[Place | None, list[Literal]] = {}
         for literal in python_literals(facts):
-            groups.setdefault(value_printed_at(facts, literal.variant.conversation, literal.offset), []).append(literal)
+            printed = value_printed_at(facts, literal.variant.conversation, literal.offset)
+            groups.setdefault(made_text_at(facts, printed), []).append(literal)
         for place, group in groups.items():
             first = group[0]
             shapes = list(dict.fromkeys(literal.variant.title for literal in group))
