@@ -104,7 +104,8 @@ def marked_turn(facts: TemplateFacts, scenario: Scenario, earlier: int, marking:
 def marked_turns(facts: TemplateFacts) -> list[MarkedTurn]:
     """The replies of all conversations that can be judged, each once.
 
-    Left out are those that rewrite what came before, and those with tools where the template does not show them.
+    Left out are those that rewrite what came before, those with tools where the template does not show them, and those
+    of which nothing is printed: that is no question of the mask.
     """
     if facts not in _turns:
         _turns[facts] = list(_judged(facts))
@@ -132,7 +133,7 @@ def _judged(facts: TemplateFacts) -> Iterator[MarkedTurn]:
             if not shows_tools and any(m.get("tool_calls") or m.get("role") == "tool" for m in messages):
                 continue
             turn = marked_turn(facts, scenario, earlier, marking)
-            if turn is not None and not turn.rewritten:
+            if turn is not None and not turn.rewritten and (turn.marked or turn.start < turn.stop):
                 yield turn
 
 

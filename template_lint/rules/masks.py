@@ -8,7 +8,7 @@ from template_lint.facts import TemplateFacts
 from template_lint.facts.masks import MarkedTurn, displaced_tags, marked_turns
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
-from template_lint.rules.wording import plural, shorten
+from template_lint.rules.wording import plural, shorten, word_start
 
 
 class Wrong(NamedTuple):
@@ -32,7 +32,7 @@ def judged(facts: TemplateFacts) -> list[MarkedTurn]:
         raise Skip("no {% generation %} in the template (TL401)")
     turns = marked_turns(facts)
     if not turns:
-        raise Skip("no finished reply can be judged: none renders, or each rewrites what came before")
+        raise Skip("no finished reply can be judged: none is printed, or each rewrites what came before")
     return [] if displaced_tags(facts) else turns
 
 
@@ -50,7 +50,7 @@ def _finding(rule: Rule, facts: TemplateFacts, group: list[Wrong], remedy: str) 
     names = list(dict.fromkeys(wrong.turn.scenario.name for wrong in group))
     message = first.message.format(text=shorten(first.text))
     evidence: dict[str, Any] = {
-        "expected": turn.text[turn.start : turn.stop],
+        "expected": turn.text[turn.start if turn.exact else word_start(turn.text, turn.start) : turn.stop],
         "marked": [turn.text[a:b] for a, b in turn.marked],
         "scenarios": names,
     }

@@ -80,6 +80,14 @@ def test_white_space_after_the_terminator_is_a_warning() -> None:
     assert (finding.rule, finding.severity) == ("TL403", Severity.WARNING)
 
 
+def test_white_space_that_a_tag_makes_is_left_out_with_a_minus() -> None:
+    source = template(RIGHT.replace("{% endgeneration %}{{ '\\n' }}", "\n{% endgeneration %}"))
+    [finding] = found(source)
+    assert finding.message.startswith("'\\n' after the end of the turn is marked")
+    assert "{%- endgeneration %} leaves it out" in finding.remedy
+    assert found(source.replace("{% end", "{%- end")) == []
+
+
 def test_a_second_mark_after_the_terminator_may_stay_outside() -> None:
     source = template(RIGHT.replace("{{ '\\n' }}", "{{ '<|endoftext|>' }}"))
     [finding] = found(source)
@@ -138,3 +146,18 @@ def test_a_span_at_the_beginning_of_the_text_is_lost_under_4_57() -> None:
 
 def test_tools_that_are_not_shown_are_not_judged() -> None:
     assert found(template(RIGHT.replace("message.content +", "message.content ~"))) == []
+
+
+def test_a_reply_that_is_not_printed_is_no_question_of_the_mask() -> None:
+    """A template that reads typed parts only prints nothing of a text, and marks nothing of it (TL204)."""
+    parts = "{% for part in message.content|selectattr('type', 'equalto', 'text') %}{% generation %}{{ part.text }}"
+    source = template("{{- '<|assistant|>' }}" + parts + "{% endgeneration %}{% endfor %}")
+    assert all("none is printed" in (skip_reason(code, source) or "") for code in CODES)
+
+
+def test_what_is_expected_begins_with_a_whole_tag() -> None:
+    """The prompt ends with <think>, and this reply begins with <tool>: the "<t" that they share is no beginning."""
+    source = template("{%- generation %}{{ '<|assistant|><tool>' + message.content + '<|end|>' }}{% endgeneration %}")
+    source = source.replace("{{ '<|assistant|>' }}{% endif", "{{ '<|assistant|><think>' }}{% endif")
+    [finding] = found(source)
+    assert finding.evidence["expected"].startswith("<tool>")

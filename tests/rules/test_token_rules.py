@@ -82,6 +82,19 @@ def test_a_reply_that_is_open_only_at_the_end_is_told_apart() -> None:
     assert finding.message.startswith("a reply that comes last is left open: <|end|>")
 
 
+def test_a_kwarg_that_closes_the_last_reply_is_named() -> None:
+    for condition, kwarg in (
+        ("loop.last and not is_training", "true"),
+        ("loop.last and is_training is not false", "false"),
+    ):
+        [finding] = check_rule("TL304", chat("{{ '' if " + condition + " else '<|end|>' }}"))
+        assert finding.severity is Severity.INFO
+        assert finding.message.endswith(f"once another message follows, or with is_training={kwarg}")
+        assert finding.remedy.startswith(f"Pass is_training={kwarg} ")
+    [finding] = check_rule("TL304", chat("{{ unused }}{{ '' if loop.last else '<|end|>' }}"))
+    assert finding.severity is Severity.WARNING
+
+
 def test_the_mark_of_the_next_users_turn_may_be_the_end() -> None:
     source = chat("").replace("'<|' + message.role + '|>'", "('<|user|>' if message.role == 'user' else '<|bot|>')")
     [finding] = check_rule("TL304", source)

@@ -67,9 +67,11 @@ def test_a_tag_in_a_turn_is_an_info_and_a_warning_where_the_prompt_ends_with_it(
     (tmp_path / "b").mkdir()
     [warning] = findings("TL302", report(tmp_path / "a", files))
     assert warning.severity is Severity.WARNING
+    assert warning.remedy.startswith("Use the tokenizer that belongs to the template")
     plain = files["chat_template.jinja"].replace("'<|assistant|><think>'", "'<|assistant|>'")
     [info] = findings("TL302", report(tmp_path / "b", {**files, "chat_template.jinja": plain}))
     assert info.severity is Severity.INFO
+    assert info.remedy.startswith("Often nothing")
 
 
 def test_an_end_that_is_no_token_is_one_finding(tmp_path: Path) -> None:
@@ -98,6 +100,7 @@ def test_spaces_are_cleaned_up_by_4_57_only(tmp_path: Path) -> None:
     new.mkdir()
     [finding] = findings("TL305", report(old, files, "4.57"))
     assert finding.message.startswith("clean_up_tokenization_spaces turns")
+    assert finding.remedy.endswith("decode with clean_up_tokenization_spaces=False.")
     assert findings("TL305", report(new, files, "5.24")) == []
 
 

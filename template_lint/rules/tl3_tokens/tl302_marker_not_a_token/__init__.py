@@ -15,6 +15,8 @@ from template_lint.rules.wording import listed
 from template_lint.tokenization import Tokenization
 
 _BRACKETED = r"\[.*\]"
+_UNKNOWN = "Use the tokenizer that belongs to the template, or add the tokens and train them."
+_SPELLED = "Often nothing: a model may be meant to spell them. A parser must look for the text, not for an id."
 
 
 class MarkerNotAToken(Rule):
@@ -28,7 +30,8 @@ class MarkerNotAToken(Rule):
     Why it matters: the model never saw the spelled form. It is cut differently depending on its neighbours, a stop at
     it cannot work, and anybody can type it.
 
-    How to fix: use the tokenizer that belongs to the template, or add the tokens and train them.
+    How to fix: use the tokenizer that belongs to the template, or add the tokens and train them. Tags that the model is
+    meant to spell need nothing; a parser must look for their text.
     """
 
     code = "TL302"
@@ -58,7 +61,7 @@ class MarkerNotAToken(Rule):
         return self.finding(
             facts,
             f"{listed(marks)} {verb} of this tokenizer: {marks[0]} becomes {first}",
-            remedy="Use the tokenizer that belongs to the template, or add the tokens and train them.",
+            remedy=_SPELLED if severity is Severity.INFO else _UNKNOWN,
             place=written_place(facts, marks[0]),
             evidence={"marks": list(marks), "pieces": pieces},
             severity=severity,

@@ -11,9 +11,11 @@ from template_lint.facts.turn import ASK, NEXT, REPLY, Turn, plain_turn
 from template_lint.facts.written import written_marks
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
-from template_lint.rules.wording import shorten
+from template_lint.rules.wording import setting, shorten
 
 _END = r"</s>|<[|｜]?(?:im_end|eos|eot|eot_id|end|end(?:_|▁)?of(?:_|▁)?(?:turn|sentence|text))[|｜]?>"
+
+_MOST_KWARGS = 16
 
 
 class MissingTerminator(Rule):
@@ -21,12 +23,14 @@ class MissingTerminator(Rule):
 
     What: a question and its reply are rendered. After the reply there must be a token that says so. Where the mark of
     the next user's turn does that job, as in GLM, it is an info (nothing, where the tokenizer lists it as a stop id).
-    Where the template writes an end of turn elsewhere, or that mark is plain text such as ``[INST]``, it does not.
+    Where the template writes an end of turn elsewhere, or that mark is plain text such as ``[INST]``, it does not. It
+    is an info, too, where a template kwarg such as ``is_training`` ends the reply that comes last.
 
     Why it matters: who trains on the rendered text teaches the model never to stop, and a loop that appends sampled ids
     finds no place for the stop token it received.
 
-    How to fix: write the end-of-turn token after the content of every assistant message, the last one included.
+    How to fix: write the end-of-turn token after the content of every assistant message, the last one included; or pass
+    the template kwarg that the finding names.
     """
 
     code = "TL304"
@@ -58,11 +62,17 @@ class MissingTerminator(Rule):
         evidence = {"finished": turn.text[-160:], "between": turn.middle}
         place = facts.place_in([ASK, REPLY], turn.reply_end - 1)
         marks = ending_of(turn.middle or "").marks
+        severity = self.severity
         if marks and header is None:
             message = f"a reply that comes last is left open: {marks[0]} ends it only once another message follows"
             remedy = (
                 f"Write {marks[0]} after the last reply too; continue_final_message cuts it off where that is wanted."
             )
+            closing = _closing_kwargs(facts, marks[0])
+            if closing:
+                message += f", or with {setting(closing)}"
+                remedy = f"Pass {setting(closing)} where a finished conversation is rendered, as for training."
+                severity = Severity.INFO
         elif turn.middle is None:
             message = "nothing ends a finished reply"
         else:
@@ -72,7 +82,7 @@ class MissingTerminator(Rule):
         if elsewhere is not None and elsewhere not in message:
             message += f"; elsewhere the template writes {elsewhere}"
             remedy = f"Write {elsewhere} after the content of every assistant message."
-        yield self.finding(facts, message, remedy=remedy, place=place, evidence=evidence)
+        yield self.finding(facts, message, remedy=remedy, place=place, evidence=evidence, severity=severity)
 
     def _header(self, facts: TemplateFacts, turn: Turn, header: str) -> Iterator[Finding]:
         if facts.tokenization is not None and facts.tokenization.token_id(header) in facts.tokenization.eos_ids:
@@ -88,6 +98,17 @@ class MissingTerminator(Rule):
             evidence={"header": header},
             severity=Severity.INFO,
         )
+
+
+def _closing_kwargs(facts: TemplateFacts, mark: str) -> dict[str, object]:
+    """The template kwarg with which a mark ends the last reply; {} where none of them does that."""
+    functions = facts.template.environment.globals
+    for name in [name for name in facts.static.kwargs if name not in functions][:_MOST_KWARGS]:
+        for value in (True, False):
+            text = facts.render([ASK, REPLY], kwargs={name: value}).text or ""
+            if mark in ending_of(text.rpartition(REPLY["content"])[2], mark).marks:
+                return {name: value}
+    return {}
 
 
 def _written_end(facts: TemplateFacts) -> str | None:

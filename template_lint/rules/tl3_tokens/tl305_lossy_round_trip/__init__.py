@@ -15,6 +15,7 @@ from template_lint.rules.wording import listed, shorten
 
 _CLEANED = r" (?=[.?!,]|' |n't|'m|'s|'ve|'re)"
 _CALL = "one-call"
+_NO_CLEAN_UP = "Keep ids. Where text is needed, decode with clean_up_tokenization_spaces=False."
 
 
 class LossyRoundTrip(Rule):
@@ -50,12 +51,13 @@ class LossyRoundTrip(Rule):
             if cleaned == text:
                 continue
             at = common_prefix_length(cleaned, text)
-            by = "decoding" if decoded != text else "clean_up_tokenization_spaces"
+            by = "clean_up_tokenization_spaces" if decoded == text else "decoding"
+            remedy = _NO_CLEAN_UP if decoded == text else "Keep ids: no option of decode() gives this text back."
             yield self.finding(
                 facts,
                 f"{by} turns {shorten(text[max(0, at - 12) : at + 24])} into "
                 f"{shorten(cleaned[max(0, at - 12) : at + 24])} ({name})",
-                remedy="Keep ids. Where text is needed, decode with clean_up_tokenization_spaces=False.",
+                remedy=remedy,
                 place=_place(facts, name, at),
                 evidence={"offset": at, "text": text[at : at + 60], "decoded": cleaned[at : at + 60]},
             )

@@ -32,8 +32,11 @@ class MaskEnd(Rule):
         """Compare both offsets in every turn that has a mark."""
         blank = ends_in_white_space(facts)
         found = [wrong for turn in judged(facts) if turn.marked and (wrong := _judge(turn, blank)) is not None]
+        spaces = [wrong for wrong in found if not wrong.text.strip()]
         remedy = "Put {% endgeneration %} right behind the token that ends the turn."
-        yield from mask_findings(self, facts, found, remedy)
+        yield from mask_findings(self, facts, [wrong for wrong in found if wrong not in spaces], remedy)
+        remedy += " Where the tag's line makes the white space, {%- endgeneration %} leaves it out."
+        yield from mask_findings(self, facts, spaces, remedy)
 
 
 def _judge(turn: MarkedTurn, blank: bool) -> Wrong | None:

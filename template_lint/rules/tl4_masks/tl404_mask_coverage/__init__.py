@@ -16,10 +16,10 @@ _TAG = "generation"
 class MaskCoverage(Rule):
     """What ``{% generation %}`` marks and what the model wrote do not match.
 
-    What: every finished turn must have one span, calls included; no message of another may be inside one; earlier turns
-    must stay marked as they were. A tag inside a macro, a ``set`` block, a ``filter`` or a ``call`` block is wrong in
-    every transformers: its offsets are those of another text. Spans are those that the mirrored version records: 4.57
-    loses one that begins the text.
+    What: every finished turn that is printed must have one span, calls included; no message of another may be inside
+    one; earlier turns must stay marked as they were. A tag inside a macro, a ``set`` block, a ``filter`` or a ``call``
+    block is wrong in every transformers: its offsets are those of another text. Spans are those that the mirrored
+    version records: 4.57 loses one that begins the text.
 
     Why it matters: training learns from what others wrote, or not at all from what the model wrote.
 
@@ -55,8 +55,6 @@ class MaskCoverage(Rule):
 def _judge(turn: MarkedTurn) -> Wrong | None:
     reply = turn.scenario.messages[turn.length - 1]
     what = "a call" if reply.get("tool_calls") else "a reply"
-    if not turn.marked and turn.start >= turn.stop:
-        return Wrong(turn, f"nothing of {what} is marked: it is not printed", 0, turn.stop)
     if not turn.marked:
         return Wrong(turn, f"nothing of {what} is marked: {{text}}", turn.start, turn.stop)
     for start, end in turn.gaps:
