@@ -55,12 +55,17 @@ class Renders:
     # What the template receives.
 
     def context(
-        self, messages: Sequence[Any], tools: Sequence[Any] | None, kwargs: Mapping[str, Any], generation_prompt: bool
+        self,
+        messages: Sequence[Any],
+        tools: Sequence[Any] | None,
+        kwargs: Mapping[str, Any],
+        generation_prompt: bool,
+        profile: Profile | None = None,
     ) -> dict[str, Any]:
-        """The variables of any conversation."""
+        """The variables of any conversation, under this profile or another one."""
         return make_context(
             messages,
-            self.profile,
+            profile or self.profile,
             tools=tools,
             documents=kwargs.get("documents"),
             add_generation_prompt=generation_prompt,
@@ -176,7 +181,7 @@ class Renders:
 
     def printed_at(self, scenario: Scenario, count: int, generation_prompt: bool, offset: int) -> Place | None:
         """Where the template prints the character at ``offset`` of this render, or None past its end."""
-        return self._printing_place(self.scenario_context(scenario, count, generation_prompt), offset)
+        return self._printing_place(self.scenario_context(scenario, count, generation_prompt), offset, self.template)
 
     def place_in(
         self,
@@ -186,9 +191,12 @@ class Renders:
         generation_prompt: bool = False,
         tools: Any = None,
         kwargs: Mapping[str, Any] | None = None,
+        variant: ChatTemplate | None = None,
     ) -> Place | None:
-        """Where the template prints the character at ``offset`` of any conversation."""
-        return self._printing_place(self.context(messages, tools, kwargs or {}, generation_prompt), offset)
+        """Where the template, or its variant of another profile, prints the character at ``offset`` of a render."""
+        template = variant or self.template
+        context = self.context(messages, tools, kwargs or {}, generation_prompt, template.profile)
+        return self._printing_place(context, offset, template)
 
     def line_printing(
         self,
@@ -197,20 +205,15 @@ class Renders:
         *,
         tools: Sequence[Any] | None = None,
         generation_prompt: bool = False,
-        variant: ChatTemplate | None = None,
     ) -> int | None:
         """The template line that prints the character at ``offset`` of any conversation that renders."""
-        template = variant or self.template
-        context = make_context(
-            messages, template.profile, tools=tools, add_generation_prompt=generation_prompt, variables=self.variables
-        )
-        return template.line_at(context, offset)
+        return self.template.line_at(self.context(messages, tools, {}, generation_prompt), offset)
 
-    def _printing_place(self, context: Mapping[str, Any], offset: int) -> Place | None:
-        _, trace = self.template.trace(context)
+    def _printing_place(self, context: Mapping[str, Any], offset: int, template: ChatTemplate) -> Place | None:
+        _, trace = template.trace(context)
         position = 0
         for segment in trace.segments:
             position += len(segment.text)
             if position > offset and segment.occurrence[0] >= 0:
-                return place_of(self.template.sites[segment.occurrence[0]], self.template.source_map)
+                return place_of(template.sites[segment.occurrence[0]], template.source_map)
         return None

@@ -82,6 +82,8 @@ def walk(node: nodes.Node) -> Iterator[nodes.Node]:
 
 
 _AFTER_EXPRESSION = frozenset({"if", "else", "recursive", ",", "and", "or", "~", "+", ":"})
+_OPENING = frozenset("([{")
+_CLOSING = frozenset(")]}")
 
 
 class SourceMap:
@@ -130,10 +132,10 @@ class SourceMap:
         ]
         if not offsets:
             return 0, 0
-        start = min(offsets)
-        return start, self._expression_end(start, max(offsets))
+        return self._widened(min(offsets), max(offsets))
 
-    def _expression_end(self, start: int, last: int) -> int:
+    def _widened(self, start: int, last: int) -> tuple[int, int]:
+        """From the tokens at ``start`` and ``last`` to the whole expression, with the brackets that it closes."""
         index = self.token_index(start)
         depth = 0
         end = self.tokens[index].end
@@ -141,17 +143,32 @@ class SourceMap:
             token = self.tokens[index]
             if token.kind in ("block_end", "variable_end"):
                 break
-            if token.text in ("(", "[", "{"):
+            if token.text in _OPENING:
                 depth += 1
-            elif token.text in (")", "]", "}"):
+            elif token.text in _CLOSING:
                 depth -= 1
                 if depth < 0:
-                    break
+                    if token.offset >= last:
+                        break
+                    # A bracket has no node: `(a or b)[0]` begins before its first operand.
+                    start, depth = self._opening_before(start), 0
             elif depth == 0 and token.offset > last and token.text in _AFTER_EXPRESSION:
                 break
             end = token.end
             index += 1
-        return end
+        return start, end
+
+    def _opening_before(self, start: int) -> int:
+        """Offset of the bracket that is open at ``start``."""
+        depth = 0
+        for token in reversed(self.tokens[: self.token_index(start)]):
+            if token.text in _CLOSING:
+                depth += 1
+            elif token.text in _OPENING:
+                depth -= 1
+                if depth < 0:
+                    return token.offset
+        return start
 
 
 def offset_of(node: nodes.Node) -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.variants import Conversation
 from template_lint.model import Place
 from template_lint.rendering.positions import SourceToken
+from template_lint.rendering.profiles import Profile
 from template_lint.rendering.template import ChatTemplate, Outcome
 from template_lint.rules.places import line_place
 
@@ -18,8 +21,18 @@ LONG_LINE = 160
 _BEGINS = {"block_begin": "block_end", "variable_begin": "variable_end"}
 
 
-def crash_place(facts: TemplateFacts, conversation: Conversation, outcome: Outcome) -> Place | None:
-    """The line on which this render of a conversation failed; the tag where the line is long, or is part of a tag."""
+def crash_place(
+    facts: TemplateFacts,
+    conversation: Conversation,
+    outcome: Outcome,
+    *,
+    profile: Profile | None = None,
+    variables: Mapping[str, Any] | None = None,
+) -> Place | None:
+    """The line on which this render of a conversation failed; the tag where the line is long, or is part of a tag.
+
+    ``profile`` and ``variables`` are those of the render, where they are not the template's own.
+    """
     place = line_place(facts, outcome.line)
     if place is None:
         return None
@@ -28,8 +41,14 @@ def crash_place(facts: TemplateFacts, conversation: Conversation, outcome: Outco
     cut = any(start < border < end for border in borders for start, end, _ in tags)
     if not cut and place.end_offset - place.offset <= LONG_LINE:
         return place
-    template, lines = _a_tag_a_line(facts)
-    failed = facts.render_variant(template, conversation.messages, tools=conversation.tool_list, generation_prompt=True)
+    template, lines = _a_tag_a_line(facts, profile or facts.profile)
+    failed = facts.render_variant(
+        template,
+        conversation.messages,
+        tools=conversation.tool_list,
+        generation_prompt=True,
+        variables=variables,
+    )
     # Another failure than this one is none of ours: a bound, for example, that only one of the two reached.
     if (failed.error, failed.message) != (outcome.error, outcome.message) or failed.line is None:
         return place
@@ -52,8 +71,8 @@ def _tags(facts: TemplateFacts) -> list[tuple[int, int, int]]:
     return tags
 
 
-@lru_cache(maxsize=1)
-def _a_tag_a_line(facts: TemplateFacts) -> tuple[ChatTemplate, list[int]]:
+@lru_cache(maxsize=2)
+def _a_tag_a_line(facts: TemplateFacts, profile: Profile) -> tuple[ChatTemplate, list[int]]:
     """The template with a newline inside each tag, where it prints nothing; and the line of each tag's first word."""
     text = facts.template.source_map.text
     pieces: list[str] = []
@@ -63,6 +82,6 @@ def _a_tag_a_line(facts: TemplateFacts) -> tuple[ChatTemplate, list[int]]:
         pieces.append(text[copied:inside] + "\n")
         copied, line = inside, line + pieces[-1].count("\n")
         lines.append(line)
-    template = ChatTemplate("".join([*pieces, text[copied:]]), facts.profile)
+    template = ChatTemplate("".join([*pieces, text[copied:]]), profile)
     template.limits = facts.template.limits
     return template, lines

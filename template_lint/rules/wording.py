@@ -10,15 +10,16 @@ _MOST_BACK = 20
 
 def shorten(text: str, limit: int = 48) -> str:
     """A quoted, escaped excerpt of at most ``limit`` characters of prompt text, for use inside a sentence."""
-    return f"'{_cropped(text, limit)}'"
+    return f"'{cropped(text, limit)}'"
 
 
 def code(source: str, limit: int = 40) -> str:
     """An excerpt of template source, for use inside a sentence; white space alone is quoted and escaped."""
-    return f"`{_cropped(' '.join(source.split()), limit)}`" if source.strip() else shorten(source, limit)
+    return f"`{cropped(' '.join(source.split()), limit)}`" if source.strip() else shorten(source, limit)
 
 
-def _cropped(text: str, limit: int) -> str:
+def cropped(text: str, limit: int) -> str:
+    """At most ``limit`` characters of a text, what does not print escaped."""
     shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text[: limit + 1])
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 

@@ -38,7 +38,7 @@ def test_null_content_is_another_prompt_in_the_other_major_version() -> None:
 def test_what_one_version_prints_more_is_shown_where_it_is_printed(version: str) -> None:
     source = CHAT.replace("{{ m.content }}", "\n{{ m.content }}\n").replace("{{ c.function", "\n{{ c.function")
     [finding] = check_rule("TL701", source, transformers=version)
-    assert excerpt(source, finding) == "{{ m.content }}"
+    assert excerpt(source, finding) == "m.content"
 
 
 def test_a_crash_on_one_side_points_at_its_line() -> None:
@@ -46,6 +46,23 @@ def test_a_crash_on_one_side_points_at_its_line() -> None:
     [finding] = check_rule("TL701", source)
     assert "raises UndefinedError" in finding.message and "under 4.57" in finding.message
     assert finding.place is not None and finding.place.line == 2
+
+
+@pytest.mark.parametrize("version", ["5.24", "4.57"])
+def test_a_crash_on_a_long_line_points_at_its_tag(version: str) -> None:
+    source = (
+        CHAT.replace("{{ m.content }}", "{{ m.content.strip() if 'content' in m else '' }}") + "{# " + "-" * 99 + " #}"
+    )
+    [finding] = check_rule("TL701", source, transformers=version)
+    assert "under 4.57 for content null beside a call" in finding.message
+    assert excerpt(source, finding) == "{{ m.content.strip() if 'content' in m else '' }}"
+
+
+def test_only_conversations_that_differ_alike_are_said_to_differ_so() -> None:
+    reasoning = "{% if m.thinking is string %}!{% endif %}{{ m.reasoning_content }}"
+    source = CHAT.replace("{{ m.content }}", reasoning + "{{ m.content.strip() if 'content' in m }}")
+    [finding] = check_rule("TL701", source)
+    assert "under 4.57 for content null beside a call; they differ too for reasoning" in finding.message
 
 
 def test_a_template_that_does_not_mind_is_the_same_in_both() -> None:
@@ -84,6 +101,23 @@ def test_causes_in_the_source(source: str, cut: str) -> None:
     findings = [finding for finding in check_rule("TL702", CHAT + source) if finding.severity is Severity.WARNING]
     assert len(findings) == 1
     assert excerpt(CHAT + source, findings[0]) == cut
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% generation %}x{% endgeneration %}",
+        "{% if tools is iterable and tools|length > 0 %}x{% endif %}",
+        "{{ dict.fromkeys(['a']) }}",
+        "{{ messages|tojson(ensure_ascii=false) }}",
+        "{{ messages|tojson(separators=(',', ':')) }}",
+    ],
+)
+def test_minijinja_really_refuses_what_it_is_said_not_to_know(source: str) -> None:
+    minijinja = pytest.importorskip("minijinja")
+    assert any("minijinja" in finding.message for finding in check_rule("TL702", CHAT + source))
+    with pytest.raises(minijinja.TemplateError):
+        minijinja.Environment().render_str(source, messages=[], tools=None)
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.other_profile import ProfileDifference, other_profile, profile_differences
+from template_lint.facts.other_profile import (
+    ProfileDifference,
+    other_profile,
+    profile_differences,
+    variables_under,
+)
 from template_lint.facts.prefix import common_prefix_length
+from template_lint.facts.variants import Conversation
 from template_lint.model import Finding, Place, Severity
 from template_lint.rendering.profiles import Profile
 from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule
-from template_lint.rules.places import line_place
-from template_lint.rules.wording import around, listed, shorten, word_start
+from template_lint.rules.crashes import crash_place
+from template_lint.rules.wording import around, cropped, listed, shorten, word_start
 
 _EXCERPT = 28
+_MESSAGE = 120
 
 
 class TransformersProfile(Rule):
@@ -46,7 +53,7 @@ class TransformersProfile(Rule):
         titles = [difference.probe.title for difference in differences]
         yield self.finding(
             facts,
-            f"{_how(first, facts.profile, other)} for {listed(titles)}",
+            _sentence(differences, facts.profile, other),
             remedy=_remedy(first),
             place=_place(facts, first, other),
             evidence={"other": _version(other), "differences": titles, **_texts(first)},
@@ -57,12 +64,23 @@ def _version(profile: Profile) -> str:
     return f"{profile.version[0]}.{profile.version[1]}"
 
 
+def _sentence(differences: list[ProfileDifference], mirrored: Profile, other: Profile) -> str:
+    """How the first difference shows, for which conversations it shows like that, and which others differ."""
+    how = _how(differences[0], mirrored, other)
+    alike: list[str] = []
+    otherwise: list[str] = []
+    for difference in differences:
+        (alike if _how(difference, mirrored, other) == how else otherwise).append(difference.probe.title)
+    more = f"; they differ too for {listed(otherwise)}" if otherwise else ""
+    return f"{how} for {listed(alike)}{more}"
+
+
 def _how(difference: ProfileDifference, mirrored: Profile, other: Profile) -> str:
     sides = ((mirrored, difference.mirrored), (other, difference.other))
     for profile, outcome in sides:
         if outcome.text is None:
             rest = next(profile for profile, outcome in sides if outcome.text is not None)
-            problem = f"{outcome.error}: {outcome.message[:80]}"
+            problem = f"{outcome.error}: {cropped(outcome.message, _MESSAGE)}"
             return f"renders under transformers {_version(rest)} and raises {problem} under {_version(profile)}"
     left, right = _excerpts(difference.mirrored, difference.other)
     return f"transformers {_version(mirrored)} prints {left} and {_version(other)} prints {right}"
@@ -84,22 +102,28 @@ def _texts(difference: ProfileDifference) -> dict[str, object]:
 
 
 def _place(facts: TemplateFacts, difference: ProfileDifference, other: Profile) -> Place | None:
-    """The line that raises, or that prints what only one version has: the one whose prompt is longer."""
-    for outcome in (difference.mirrored, difference.other):
-        if outcome.text is None:
-            return line_place(facts, outcome.line)
-    one, two = difference.mirrored.text or "", difference.other.text or ""
-    variant = facts.template.variant(profile=other) if len(two) > len(one) else None
+    """What raises, or what prints the text that only one version has: the one whose prompt is longer."""
     probe = difference.probe
+    variables = variables_under(facts, other)
+    if difference.mirrored.text is None or difference.other.text is None:
+        conversation = Conversation(list(probe.messages), tools=probe.tools is not None)
+        if difference.mirrored.text is None:
+            return crash_place(facts, conversation, difference.mirrored)
+        return crash_place(facts, conversation, difference.other, profile=other, variables=variables)
+    one, two = difference.mirrored.text, difference.other.text
     at = common_prefix_length(one, two)
-    line = facts.line_printing(probe.messages, at, tools=probe.tools, generation_prompt=True, variant=variant)
-    return line_place(facts, line)
+    if len(two) <= len(one):
+        return facts.place_in(probe.messages, at, tools=probe.tools, generation_prompt=True)
+    variant = facts.template.variant(profile=other)
+    return facts.place_in(
+        probe.messages, at, tools=probe.tools, generation_prompt=True, kwargs=variables, variant=variant
+    )
 
 
 def _remedy(difference: ProfileDifference) -> str:
     title = difference.probe.title
     if title.startswith("content"):
-        return "Print message.content or '', and send content as an empty string."
+        return "Read message.content or '', and send content as an empty string."
     if title.startswith("tool_calls"):
         return "Test message.tool_calls for truth, and leave the key out where there is no call."
     if title.startswith("reasoning"):

@@ -50,11 +50,10 @@ def _all(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
 
 def _tags(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
     source = facts.template.source_map
-    words = {
-        "generation": Cause("has {% generation %}, which only transformers knows", _nowhere),
-        "break": Cause("has {% break %}, which is an optional part of every engine", _nowhere, partial=True),
-        "continue": Cause("has {% continue %}, which is an optional part of every engine", _nowhere, partial=True),
-    }
+    words = {"generation": Cause("has {% generation %}, a tag that minijinja does not know", _nowhere)}
+    for word in ("break", "continue"):
+        option = f"has {{% {word} %}}, which minijinja knows only where it was built with loop_controls"
+        words[word] = Cause(option, _nowhere, partial=True)
     for before, token in zip(source.tokens, source.tokens[1:], strict=False):
         if before.kind == "raw_begin":
             raw = "has {% raw %}, around which engines strip white space differently"
@@ -108,7 +107,7 @@ def _filters(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
         if node.name == "tojson":
             kwargs = sorted({keyword.key for keyword in node.kwargs} - _PLAIN_KWARGS)
             if kwargs:
-                text = f"gives tojson {' and '.join(kwargs)}, which an engine's own tojson does not know"
+                text = f"gives tojson {' and '.join(kwargs)}, which minijinja's own tojson does not know"
                 yield "tojson-kwargs", Cause(text, _place(facts, node), partial=True)
             if isinstance(node.node, nodes.Filter) and node.node.name in ("map", "select", "reject", "selectattr"):
                 text = f"pipes {node.node.name}() into tojson: Jinja2 raises, as that is no list there"
