@@ -79,10 +79,12 @@ class _Pair:
         contexts: tuple[Mapping[str, Any], Mapping[str, Any]],
         texts: tuple[str, str],
         keep: tuple[str, ...],
+        whole: bool,
     ) -> None:
         self.template = template
         self.contexts = contexts
         self.texts = texts
+        self.whole = whole
         self.offset = common_prefix_length(*texts)
         self.traces = template.trace(contexts[0])[1], template.trace(contexts[1])[1]
         # Two different pieces often share their first characters ("<|"): what counts is where the piece begins.
@@ -140,10 +142,10 @@ class _Pair:
         return -1
 
     def restored_by(self, *changes: Change) -> bool:
-        """Whether the prefix holds with these decisions changed, and nothing that was there went missing."""
+        """Whether the prefix (or, with ``whole``, the text) holds with these changes, and nothing went missing."""
         earlier = self._render(0, [change for change in changes if change.in_earlier])
         later = self._render(1, [change for change in changes if not change.in_earlier])
-        if earlier is None or later is None or not later.startswith(earlier):
+        if earlier is None or later is None or not later.startswith(earlier) or (self.whole and later != earlier):
             return False
         # Emptying the earlier render would restore any prefix: what both had in common must stay, and the messages too.
         common = self.texts[0][: min(self.starts)]
@@ -190,14 +192,16 @@ def find_cause(
     *,
     keep: tuple[str, ...] = (),
     memory: CauseMemory | None = None,
+    whole: bool = False,
 ) -> Cause | None:
     """The cause of the divergence of ``texts``, the renders of (earlier, later) ``contexts``.
 
     ``keep`` are strings of the conversation that must survive a counterfactual. ``memory`` holds what was found for
-    other divergences of this template: proven causes are tried first. Returns a suspicion where nothing is proven,
-    None where there is not even that.
+    other divergences of this template: proven causes are tried first. With ``whole`` both renders must come out equal,
+    not the earlier one as the prefix of the later. Returns a suspicion where nothing is proven, None where there is not
+    even that.
     """
-    pair = _Pair(template, contexts, texts, keep)
+    pair = _Pair(template, contexts, texts, keep, whole)
     memory = CauseMemory() if memory is None else memory
     if pair.signature in memory.unproven:
         return memory.unproven[pair.signature]

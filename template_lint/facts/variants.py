@@ -70,9 +70,9 @@ class Conversation(NamedTuple):
 class Variant(NamedTuple):
     """One legal shape of a conversation.
 
-    ``reference`` is the outcome of the same conversation in the usual shape, None where there is nothing that must
-    be equal. ``serious`` shapes are those that servers send all the time. ``words`` are texts of the conversation that
-    the varied message carries.
+    ``usual`` is the same conversation in the usual shape and ``reference`` its outcome, None where there is nothing
+    that must be equal. ``serious`` shapes are those that servers send all the time. ``words`` are texts of the
+    conversation that the varied message carries.
     """
 
     kind: Kind
@@ -82,11 +82,26 @@ class Variant(NamedTuple):
     reference: Outcome | None
     serious: bool = False
     words: tuple[str, ...] = ()
+    usual: Conversation | None = None
 
     @property
     def comparable(self) -> bool:
         """Whether there are two prompts to compare."""
         return self.outcome.text is not None and self.reference is not None and self.reference.text is not None
+
+
+def _variant(
+    facts: TemplateFacts,
+    kind: Kind,
+    title: str,
+    conversation: Conversation,
+    usual: Conversation,
+    *,
+    serious: bool = False,
+    words: tuple[str, ...] = (),
+) -> Variant:
+    outcome, reference = conversation.render(facts), usual.render(facts)
+    return Variant(kind, title, conversation, outcome, reference, serious, words, usual)
 
 
 @lru_cache(maxsize=1)
@@ -145,11 +160,11 @@ def _call_shapes(facts: TemplateFacts) -> Iterator[Variant]:
     unnamed = {key: value for key, value in TOOL_RESULT.items() if key != "name"}
     # Where a result needs a name, one without says nothing about its id.
     stray = unnamed if Conversation([ASK, usual, unnamed]).render(facts).ok else TOOL_RESULT
-    reference = tool_conversation(facts).render(facts)
+    reference = Conversation([ASK, usual, TOOL_RESULT])
 
     def shaped(kind: Kind, title: str, message: dict[str, Any], serious: bool) -> Variant:
         conversation = Conversation([ASK, message, TOOL_RESULT])
-        return Variant(kind, title, conversation, conversation.render(facts), reference, serious)
+        return _variant(facts, kind, title, conversation, reference, serious=serious)
 
     mapping = {**usual, "tool_calls": CALL["tool_calls"]}
     yield shaped(Kind.ARGUMENTS, "arguments as a mapping", mapping, False)
@@ -163,7 +178,7 @@ def _call_shapes(facts: TemplateFacts) -> Iterator[Variant]:
         conversation = Conversation([ASK, usual, result])
         yield Variant(Kind.RESULT, title, conversation, conversation.render(facts), None)
     plain, empty = (Conversation([ASK, reply, ASK]) for reply in (REPLY, {**REPLY, "tool_calls": []}))
-    yield Variant(Kind.NO_CALLS, "tool_calls: []", empty, empty.render(facts), plain.render(facts), True)
+    yield _variant(facts, Kind.NO_CALLS, "tool_calls: []", empty, plain, serious=True)
     if usual["tool_calls"][0]["function"]["arguments"] == function["arguments"]:
         yield hard_variant(facts)
 
@@ -194,7 +209,7 @@ def _parts_variant(
     plain = Conversation([*before, message, *after], tools)
     parted = Conversation([*before, _parted(message), *after], tools)
     title = f"{_ROLES[message['role']]} as typed text parts"
-    return Variant(Kind.PARTS, title, parted, parted.render(facts), plain.render(facts), words=(message["content"],))
+    return _variant(facts, Kind.PARTS, title, parted, plain, words=(message["content"],))
 
 
 def _parted(message: dict[str, Any]) -> dict[str, Any]:
@@ -227,4 +242,4 @@ def _reasoning_keys(facts: TemplateFacts) -> Iterator[Variant]:
     for field, conversation in conversations.items():
         if shown and field != shown[0]:
             title = f"reasoning as '{field}' instead of '{shown[0]}'"
-            yield Variant(Kind.REASONING, title, conversation, outcomes[field], outcomes[shown[0]], words=(THOUGHT,))
+            yield _variant(facts, Kind.REASONING, title, conversation, conversations[shown[0]], words=(THOUGHT,))

@@ -46,6 +46,9 @@ def test_a_result_that_is_quoted_again_unless_it_stands_inside_json() -> None:
     quoted = SOUND.replace(CONTENT, "{{ m.content | tojson if m.role == 'tool' else m.content }}")
     [finding] = check_rule("TL206", quoted)
     assert "encoded again" in finding.message
+    at = finding.evidence["excerpt_offset"]
+    assert finding.evidence["usual"][at:].startswith('{"zqsky": "zqrain"}</>')
+    assert finding.evidence["shaped"][at:].startswith('"{\\"zqsky')
     inside = SOUND.replace(
         CONTENT, """{{ '{"output": ' ~ (m.content | tojson) ~ '}' if m.role == 'tool' else m.content }}"""
     )
@@ -56,6 +59,33 @@ def test_empty_tool_calls_that_open_a_block() -> None:
     source = SOUND.replace(CALLS, "{% if m.tool_calls is defined %}<calls>" + CALLS + "</calls>{% endif %}")
     [finding] = check_rule("TL206", source)
     assert finding.evidence["shape"] == "tool_calls: []"
+    assert excerpt(source, finding) == "m.tool_calls is defined"
+
+
+def test_what_one_shape_leaves_out_is_shown_at_its_condition() -> None:
+    """The prompts part where the next turn begins; what must change is before it."""
+    result = "{{ m.content if m.content is string else m.content[0].text }}{{ '\n' if m.content is string }}"
+    source = SOUND.replace(CONTENT, "{% if m.role == 'tool' %}" + result + "{% else %}" + CONTENT + "{% endif %}")
+    [finding] = check_rule("TL206", source)
+    assert finding.evidence["shape"] == "a tool result as typed text parts"
+    assert excerpt(source, finding) == "m.content is string"
+    assert finding.place is not None and finding.place.offset == source.index("m.content is string }}{% else %}")
+
+
+def test_arguments_are_shown_where_they_are_printed_not_the_blanks_before_them() -> None:
+    printed = "{% if c.function.arguments is string %}  {{ c.function.arguments | tojson }}{% else %}"
+    source = SOUND.replace("{{ c.function.arguments if", printed + "{{ c.function.arguments if")
+    source = source.replace("tojson }}]", "tojson }}{% endif %}]")
+    [finding] = check_rule("TL206", source)
+    assert excerpt(source, finding) == "c.function.arguments | tojson"
+
+
+def test_a_mapping_in_pythons_words_is_found_once() -> None:
+    source = SOUND.replace(
+        "c.function.arguments if c.function.arguments is string else c.function.arguments | tojson", "X"
+    )
+    source = source.replace("X", "c.function.arguments | string")
+    assert [f.rule for f in inspect(source, codes=("TL206", "TL207")).findings] == ["TL207"]
 
 
 def test_reasoning_names_differ_only_where_they_are_not_aliased() -> None:

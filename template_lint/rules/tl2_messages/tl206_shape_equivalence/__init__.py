@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.literals import literal_in
+from template_lint.facts.cause import find_cause
+from template_lint.facts.literals import literal_in, python_literals
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.facts.probes import ARGUMENT, RESULT
 from template_lint.facts.variants import JSON_RESULT, Kind, Variant, hard_variant, variants
@@ -50,7 +51,9 @@ class ShapeEquivalence(Rule):
                 continue
             text, usual = variant.outcome.text or "", variant.reference.text or "" if variant.reference else ""
             offset = common_prefix_length(text, usual)
-            place = printed_at(facts, variant.conversation, offset)
+            if _is_python_as_mapping(facts, variant, usual, offset):
+                continue
+            place = _decided_at(facts, variant, text, usual) or _printed_at(facts, variant, text, offset)
             if place is None or place not in reported:
                 reported.add(place)
                 yield self.finding(
@@ -76,14 +79,46 @@ class ShapeEquivalence(Rule):
         place = printed_at(facts, variant.conversation, at)
         if place is not None and place in reported:
             return
+        end = at + len(quoted) + 1
         yield self.finding(
             facts,
             f"a tool result that is a string is encoded again: {shorten(JSON_RESULT)} becomes"
-            f" {shorten(text[at - 1 : at + len(quoted) + 1])}",
+            f" {shorten(text[at - 1 : end])}",
             remedy="Print the content as it is where it is a string; tojson is for mappings and lists.",
             place=place,
-            evidence=_evidence("a tool result that is JSON text", JSON_RESULT, text, at),
+            evidence=_evidence(
+                "a tool result that is JSON text", text[: at - 1] + JSON_RESULT + text[end:], text, at - 1
+            ),
         )
+
+
+def _is_python_as_mapping(facts: TemplateFacts, variant: Variant, usual: str, offset: int) -> bool:
+    """Whether the prompts differ because a mapping comes out in Python's words, and TL207 says so."""
+    if variant.kind is not Kind.ARGUMENTS or not usual.startswith("{'", offset - 1):
+        return False
+    return any(literal.variant.kind is Kind.HARD and literal.text[0] in "[{" for literal in python_literals(facts))
+
+
+def _printed_at(facts: TemplateFacts, variant: Variant, text: str, offset: int) -> Place | None:
+    """What prints the first difference; of arguments, white space is none."""
+    if variant.kind is Kind.ARGUMENTS:
+        offset += len(text[offset:]) - len(text[offset:].lstrip())
+    return printed_at(facts, variant.conversation, offset)
+
+
+def _decided_at(facts: TemplateFacts, variant: Variant, shaped: str, usual: str) -> Place | None:
+    """The condition, or the piece printed for one shape only, that makes the two prompts differ, where that is proven.
+
+    What prints arguments encodes them, too: that is not asked of conditions.
+    """
+    if variant.kind is Kind.ARGUMENTS or variant.usual is None:
+        return None
+    contexts = [
+        facts.context(conversation.messages, conversation.tool_list, {}, True)
+        for conversation in (variant.conversation, variant.usual)
+    ]
+    cause = find_cause(facts.template, (contexts[0], contexts[1]), (shaped, usual), whole=True)
+    return cause.place if cause is not None and cause.proven else None
 
 
 def _differs(variant: Variant) -> bool:
