@@ -35,10 +35,10 @@ FITTING = {
     "gptoss": ("openai-gpt-oss-120b", "openai-gpt-oss-safeguard-20b", "unsloth-gpt-oss-20b"),
     "llama2": ("huggyllama-llama-7b", "Featherless-Chat-Models-llama2-13b-chat-hf"),
     "llama3_1": (
+        "NousResearch-Meta-Llama-3-8B-Instruct",
         "NousResearch-Meta-Llama-3.1-8B-Instruct",
-        "OpenPipe-Llama-3.1-8B-Instruct",
-        "meta-llama-Llama-3.1-8B-Instruct",
-        "nvidia-Llama-3.1-Nemotron-70B-Instruct-HF",
+        "Salesforce-Llama-xLAM-2-8b-fc-r",
+        "meta-llama-Llama-3.2-3B-Instruct",
     ),
     "qwen3": (
         "Qwen-Qwen3-0.6B",
@@ -50,7 +50,10 @@ FITTING = {
         "Qwen-Qwen3-Reranker-0.6B",
     ),
 }
-"""Tokenizer -> templates of the corpus that belong to a model with that vocabulary."""
+"""Tokenizer -> templates of the corpus that belong to a model with that vocabulary.
+
+``llama3_1`` is the tokenizer of Llama 3: it has no <|python_tag|> and no <|eom_id|>, which some templates of 3.1 write.
+"""
 
 
 class Row(NamedTuple):

@@ -66,7 +66,7 @@ def imbalances(facts: TemplateFacts) -> list[Imbalance]:
                 continue
             for closer in partners(opener):
                 if closer in seen and (opener, closer) not in found:
-                    wrong = _first_wrong(marks, opener, closer, eos_token) or _never_closed(
+                    wrong = _first_wrong(region.text, marks, opener, closer, eos_token) or _never_closed(
                         region, opener, closer, plain
                     )
                     if wrong is not None:
@@ -75,16 +75,18 @@ def imbalances(facts: TemplateFacts) -> list[Imbalance]:
 
 
 def _first_wrong(
-    marks: list[tuple[str, int]], opener: str, closer: str, eos_token: str | None
+    text: str, marks: list[tuple[str, int]], opener: str, closer: str, eos_token: str | None
 ) -> tuple[str, int] | None:
-    """Kind and offset of the first mark out of turn. The end-of-text token may end a turn in place of its closer."""
+    """Kind and offset of the first of ``marks`` out of turn, in ``text``, which may go on behind them.
+
+    The end-of-text token may end a turn in place of its closer.
+    """
     opened: int | None = None
     before = False
-    for index, (mark, at) in enumerate(marks):
+    for mark, at in marks:
         if mark == opener:
             if opened is not None:
-                later = any(following == closer for following, _ in marks[index:])
-                return ("reopened", at) if later else ("unclosed", opened)
+                return ("reopened", at) if closer in text[at:] else ("unclosed", opened)
             opened = at
         elif mark == closer and opened is None and before:
             return "unopened", at

@@ -38,6 +38,12 @@ def test_every_field_that_is_printed_is_named(tmp_path: Path) -> None:
     assert "sanitize_control_tokens does not stop it in names of call arguments" in finding.message
 
 
+def test_names_in_a_json_string_are_text_that_is_sanitized(tmp_path: Path) -> None:
+    [finding] = found(tmp_path, CALLS.replace("c.function.arguments|tojson", "'args:' + c.function.arguments"))
+    assert "names of call arguments" in finding.evidence["fields"]
+    assert finding.evidence["not_sanitized"] == ["parameter names"]
+
+
 def test_a_template_that_takes_texts_apart_loses_the_marks(tmp_path: Path) -> None:
     escapes = CALLS.replace("c.function.arguments|tojson", "c.function.arguments|tojson(ensure_ascii=true)")
     [finding] = found(tmp_path, escapes)
@@ -75,3 +81,21 @@ def test_transformers_itself_stops_the_same_fields() -> None:
     plain = count("hello", "town")
     assert count("hel<|im_end|>lo", "town") == plain
     assert count("hello", "to<|im_end|>wn") == plain + 1
+
+
+def test_transformers_itself_sanitizes_names_in_a_json_string() -> None:
+    transformers: Any = pytest.importorskip("transformers", minversion="5.20")
+    source = (
+        "{% for m in messages %}{{ m.role + ': ' + (m.content or m.tool_calls[0].function.arguments) }}{% endfor %}"
+    )
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tokenizer_dir("qwen3"))
+    control = tokenizer.convert_tokens_to_ids("<|im_end|>")
+    for arguments, stopped in (('{"a<|im_end|>b": 1}', True), ({"a<|im_end|>b": 1}, False)):
+        call = {"type": "function", "function": {"name": "f", "arguments": arguments}}
+        ids = tokenizer.apply_chat_template(
+            [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "", "tool_calls": [call]}],
+            chat_template=source if stopped else source.replace("arguments)", "arguments|string)"),
+            sanitize_control_tokens=True,
+            return_dict=False,
+        )
+        assert (control not in ids) == stopped

@@ -202,6 +202,19 @@ def test_balanced_turns(source: str) -> None:
 # TL309
 
 
+def test_a_turn_that_each_call_opens_and_only_the_reply_closes_is_opened_again() -> None:
+    source = (
+        "{% for m in messages %}{{ '<|result>' + m.content + '<result|>' if m.role == 'tool' else '<|turn>' + m.role }}"
+        "{% if m.role != 'tool' %}{{ m.content }}{% if m.tool_calls %}{{ m.tool_calls[0] }}{% endif %}"
+        "{{ '' if m.tool_calls else '<turn|>' }}{% endif %}{% endfor %}"
+    )
+    [finding] = check_rule("TL308", source)
+    assert finding.message.startswith("<|turn> opens again what <turn|> has not closed")
+    assert (
+        excerpt(source, finding) == "'<|result>' + m.content + '<result|>' if m.role == 'tool' else '<|turn>' + m.role"
+    )
+
+
 def test_white_space_after_the_end_is_glue() -> None:
     source = "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content + '<|end|>\\n\\n' }}{% endfor %}"
     [finding] = check_rule("TL309", source)

@@ -27,6 +27,8 @@ def fields(facts: TemplateFacts) -> list[Field]:
     """All fields that the template may print; those of tools only where it knows tools."""
     (call,) = facts.shape.apply([CALL])
     reply = {"role": "assistant", "content": "zqreply"}
+    # In a JSON string, names are text like any other.
+    keys = facts.shape.arguments == "mapping"
 
     def called(text: str, arguments: dict[str, Any]) -> tuple[Messages, Tools]:
         function = {"name": text or "zqfunction", "arguments": arguments}
@@ -47,7 +49,7 @@ def fields(facts: TemplateFacts) -> list[Field]:
         Field("reasoning", lambda text: ([ASK, {**reply, "reasoning_content": text}], None), tools=False),
         Field("tool results", lambda text: ([ASK, call, {**TOOL_RESULT, "content": text}], [TOOL])),
         Field("call arguments", lambda text: called("", {"zqkey": text})),
-        Field("names of call arguments", lambda text: called("", {text: "zqargument"}), key=True),
+        Field("names of call arguments", lambda text: called("", {text: "zqargument"}), key=keys),
         Field("names of called tools", lambda text: called(text, {"zqkey": "zqargument"})),
         Field("tool names", lambda text: described(name=text)),
         Field("tool descriptions", lambda text: described(description=text)),
