@@ -29,10 +29,11 @@ class ReadCall(NamedTuple):
 
 
 class Grammar(NamedTuple):
-    """``read`` yields every call of a function in a text, in order."""
+    """``read`` yields every call of a function in a text, in order. ``typed`` says that values carry their types."""
 
     name: str
     read: Callable[[str, str], Iterator[ReadCall]]
+    typed: bool = True
 
 
 def same_value(sent: Any, read: Any) -> bool:
@@ -253,7 +254,7 @@ def _gemma_items(text: str, at: int, closer: str) -> tuple[Any, int]:
 GRAMMARS = (
     Grammar("JSON object", _json_object),
     *(Grammar(name, _name_then_json(pattern)) for name, pattern in _NAME_THEN_JSON.items()),
-    *(Grammar(name, _xml(call, parameter)) for name, (call, parameter) in _XML.items()),
+    *(Grammar(name, _xml(call, parameter), typed=False) for name, (call, parameter) in _XML.items()),
     Grammar("Gemma call", _gemma),
     Grammar("Python call", _python_call),
 )

@@ -33,6 +33,35 @@ def test_pasted_quotes_are_found_with_the_argument_that_breaks() -> None:
     assert finding.evidence["lost"] == ["zqtext"]
     assert finding.evidence["grammar"] == "Python call"
     assert "cannot be read: not a Python call" in finding.message
+    assert finding.remedy.startswith("Print each string with tojson")
+
+
+def test_a_string_without_quotes_is_shown_where_it_is_printed() -> None:
+    source = python_calls("v if v is string else v | tojson").replace("{{ k }}=", "{{ k ~ '=' }}")
+    [finding] = check_rule("TL208", source)
+    assert finding.message.endswith("cannot be read: a value is no literal: strings need quotes")
+    assert excerpt(source, finding) == "v if v is string else v | tojson"
+
+
+def test_arguments_that_only_come_back_alone() -> None:
+    source = python_calls("v | tojson").replace("', ' if not loop.last", "', ' if loop.last and false")
+    [finding] = check_rule("TL208", source)
+    assert "two arguments cannot be read, each alone can: not a Python call" in finding.message
+    assert finding.evidence["lost"] == ["zqkey", "zqtext"]
+    assert finding.remedy == "Print between two arguments what the language separates them with."
+    assert excerpt(source, finding) == "k"
+
+
+def test_xml_parameters_are_not_told_to_quote_their_strings() -> None:
+    value = "<parameter={{ k }}>{{ v | string | replace('<b>', '') }}</parameter>"
+    parameters = "{% for k, v in c.function.arguments | items %}" + value + "{% endfor %}"
+    source = SOUND.replace(
+        CALLS,
+        "{% for c in m.tool_calls or [] %}<function={{ c.function.name }}>" + parameters + "</function>{% endfor %}",
+    )
+    [finding] = check_rule("TL208", source)
+    assert finding.evidence["lost"] == ["zqtext"]
+    assert finding.remedy.startswith("Print a string as it is")
 
 
 def test_an_escape_that_changes_the_argument() -> None:

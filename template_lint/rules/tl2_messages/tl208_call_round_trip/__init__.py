@@ -5,24 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.call_grammars import Grammar, find_grammar, read_call, same_value
+from template_lint.facts.call_grammars import Grammar, find_grammar
 from template_lint.facts.literals import python_literals
 from template_lint.facts.probes import ARGUMENT, CALL_NAME, RESULT
-from template_lint.facts.variants import (
-    HARD_ARGUMENTS,
-    JSON_RESULT,
-    Conversation,
-    Kind,
-    hard_variant,
-    tool_conversation,
-    with_arguments,
-)
+from template_lint.facts.variants import JSON_RESULT, Conversation, Kind, hard_variant, tool_conversation
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.places import value_printed_at
+from template_lint.rules.tl2_messages.tl208_call_round_trip.by_grammar import broken_call
 from template_lint.rules.wording import around, shorten
 
 if TYPE_CHECKING:
@@ -150,34 +143,18 @@ class CallRoundTrip(Rule):
         hard = hard_variant(facts)
         if any(literal.variant.kind is Kind.HARD and literal.text[0] in "[{" for literal in python_literals(facts)):
             return
-        arguments = HARD_ARGUMENTS if hard.outcome.ok else {"zqkey": ARGUMENT}
-        conversation = hard.conversation if hard.outcome.ok else tool_conversation(facts)
-        lost = _lost(facts, grammar, number, conversation, arguments)
-        if lost and lost[0][1] is None and hard.outcome.ok:
-            # Nothing could be read: one argument at a time says which of them is to blame.
-            alone = [
-                (found, single)
-                for key in arguments
-                for single in [with_arguments(facts, {"zqkey": ARGUMENT, key: arguments[key]}, RESULT)]
-                for found in _lost(facts, grammar, number, single, {key: arguments[key]})
-            ]
-            if alone:
-                lost, conversation = [found for found, _ in alone], alone[0][1]
-        if not lost:
+        broken = broken_call(facts, grammar, number, hard)
+        if broken is None:
             return
-        key, read, problem, offset = lost[0]
-        text = conversation.render(facts).text or ""
-        excerpt, at = around(text, offset)
-        sent = json.dumps(arguments.get(key), ensure_ascii=False)
-        what = f"comes back as {shorten(repr(read), 40)}" if read is not None else f"cannot be read: {problem}"
+        excerpt, at = around(broken.conversation.render(facts).text or "", broken.offset)
         yield self.finding(
             facts,
-            f"the call does not parse back ({grammar.name}): the argument {shorten(sent, 40)} {what}",
-            remedy="Print the arguments with tojson, whole, instead of pasting values between quotes.",
-            place=value_printed_at(facts, conversation, offset),
+            f"the call does not parse back ({grammar.name}): {broken.text}",
+            remedy=broken.remedy,
+            place=value_printed_at(facts, broken.conversation, broken.offset),
             evidence={
                 "grammar": grammar.name,
-                "lost": list(dict.fromkeys(entry[0] for entry in lost)),
+                "lost": broken.lost,
                 "prompt": excerpt,
                 "excerpt_offset": at,
             },
@@ -201,26 +178,3 @@ class CallRoundTrip(Rule):
                 evidence={"grammar": "JSON object", "lost": ["result"], "prompt": text[start : at + 40]},
             )
         return None
-
-
-def _lost(
-    facts: TemplateFacts, grammar: Grammar, number: int, conversation: Conversation, arguments: dict[str, Any]
-) -> list[tuple[str, Any, str, int]]:
-    """Arguments that did not come back: key, what was read (None: nothing), why, and where in the prompt they stand."""
-    text = conversation.render(facts).text
-    if text is None:
-        return []
-    call = read_call(grammar, text, CALL_NAME, number)
-    if call is None:
-        return [(key, None, "the call is not closed", text.rfind(CALL_NAME)) for key in arguments]
-    if call.arguments is None:
-        return [(key, None, call.problem, call.offset) for key in reversed(arguments)]
-    found: list[tuple[str, Any, str, int]] = []
-    for key, sent in arguments.items():
-        if key not in call.arguments:
-            found.append((key, None, "it is missing", call.offset))
-        elif not same_value(sent, call.arguments[key]):
-            at = text.find(key, call.offset)
-            read = call.arguments[key]
-            found.append((key, read if read is not None else "null", "", at + len(key) if at >= 0 else call.offset))
-    return found
