@@ -165,9 +165,8 @@ def _printed(facts: TemplateFacts, divergence: Divergence) -> Place | None:
 
 def _because(cause: Cause | None, place: Place | None) -> str:
     if cause is None:
-        return (
-            "" if place is None else f"; line {place.line} prints it, and no one decision of the template takes it away"
-        )
+        unknown = "no one decision taken the other way restores the prefix"
+        return "" if place is None else f"; line {place.line} prints it, and {unknown}"
     where = f"line {cause.place.line}"
     if not cause.proven:
         return f"; suspected: {code(cause.source)} on {where} looks past the current message"
@@ -180,8 +179,10 @@ def _because(cause: Cause | None, place: Place | None) -> str:
 
 def _turned(cause: Cause) -> str:
     earlier, later = outcome_word(cause.outcome_earlier), outcome_word(cause.outcome_later)
-    if cause.outcome_earlier is None or cause.outcome_later is None:
-        return f"is {earlier} before and {later} after"
+    if cause.outcome_earlier is None:
+        return f"is asked more often after, and is {later} there"
+    if cause.outcome_later is None:
+        return f"is asked more often before, and is {earlier} there"
     return f"turns from {earlier} to {later}"
 
 
@@ -197,7 +198,7 @@ def _remedy(cause: Cause | None) -> str:
     if cause.kind == "output":
         return f"Print what {where} prints inside the turn it belongs to, or only with add_generation_prompt."
     if cause.outcome_earlier is None:
-        return f"Make the turn independent of the condition on {where}: it was not reached when the turn was last."
+        return f"Print the turn without asking the condition on {where} about later messages."
     value = outcome_word(cause.outcome_earlier)
     return (
         f"Make the condition on {where} independent of later messages: the model saw it {value} when the turn was last."

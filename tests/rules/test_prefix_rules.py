@@ -52,10 +52,10 @@ def test_tool_prefix_names_the_inline_condition() -> None:
     assert excerpt(source, finding) == "message is sameas messages[-1]"
 
 
-def test_a_condition_that_the_turn_did_not_reach_does_not_turn() -> None:
+def test_a_condition_that_is_asked_only_after_the_turn_does_not_turn() -> None:
     [finding] = [f for f in check_rule("TL101", SCANNED_RESULTS) if f.scenario == "call-with-content"]
-    assert "because `all[k].role != 'tool'` on line 1 is not reached before and false after" in finding.message
-    assert "independent of the condition on line 1" in finding.remedy
+    assert "because `all[k].role != 'tool'` on line 1 is asked more often after, and is false there" in finding.message
+    assert "the condition on line 1 about later messages" in finding.remedy
     assert finding.evidence["cause"]["outcome_earlier"] is None
 
 
