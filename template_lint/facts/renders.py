@@ -181,7 +181,12 @@ class Renders:
 
     def printed_at(self, scenario: Scenario, count: int, generation_prompt: bool, offset: int) -> Place | None:
         """Where the template prints the character at ``offset`` of this render, or None past its end."""
-        return self._printing_place(self.scenario_context(scenario, count, generation_prompt), offset, self.template)
+        places = self.printers(scenario, count, generation_prompt, offset)
+        return places[0] if places else None
+
+    def printers(self, scenario: Scenario, count: int, generation_prompt: bool, offset: int) -> list[Place]:
+        """The same, and then what printed that piece again: calls of macros and names, from the inside out."""
+        return self._printing_places(self.scenario_context(scenario, count, generation_prompt), offset, self.template)
 
     def place_in(
         self,
@@ -196,7 +201,8 @@ class Renders:
         """Where the template, or its variant of another profile, prints the character at ``offset`` of a render."""
         template = variant or self.template
         context = self.context(messages, tools, kwargs or {}, generation_prompt, template.profile)
-        return self._printing_place(context, offset, template)
+        places = self._printing_places(context, offset, template)
+        return places[0] if places else None
 
     def line_printing(
         self,
@@ -209,11 +215,12 @@ class Renders:
         """The template line that prints the character at ``offset`` of any conversation that renders."""
         return self.template.line_at(self.context(messages, tools, {}, generation_prompt), offset)
 
-    def _printing_place(self, context: Mapping[str, Any], offset: int, template: ChatTemplate) -> Place | None:
+    def _printing_places(self, context: Mapping[str, Any], offset: int, template: ChatTemplate) -> list[Place]:
         _, trace = template.trace(context)
         position = 0
         for segment in trace.segments:
             position += len(segment.text)
             if position > offset and segment.occurrence[0] >= 0:
-                return place_of(template.sites[segment.occurrence[0]], template.source_map)
-        return None
+                numbers = [segment.occurrence[0], *trace.passed.get(segment.occurrence, ())]
+                return [place_of(template.sites[number], template.source_map) for number in numbers]
+        return []

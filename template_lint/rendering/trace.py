@@ -48,7 +48,8 @@ class Trace:
     """The record of one traced render.
 
     ``forced`` maps an occurrence of a branch to the outcome it must take; ``suppressed`` holds occurrences of printed
-    pieces that must come out empty. Both are how counterfactual questions are asked.
+    pieces that must come out empty. Both are how counterfactual questions are asked. ``passed`` names the sites that
+    print a piece again, from the inside out: the calls of the macros that printed it, the names that it was set to.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Trace:
         self.suppressed = suppressed
         self.branches: list[Branch] = []
         self.segments: tuple[Segment, ...] = ()
+        self.passed: dict[Occurrence, list[int]] = {}
         self._reached: dict[int, int] = {}
         self._order = 0
 
@@ -81,6 +83,8 @@ class Trace:
         if occurrence in self.suppressed:
             return ""
         if isinstance(text, Piece):
+            for segment in text._segments:
+                self.passed.setdefault(segment.occurrence, []).append(site)
             return text
         return Piece((Segment(occurrence, self._order, text),))
 

@@ -9,6 +9,7 @@ from template_lint.facts.probes import TOOL
 from template_lint.facts.variants import Conversation
 from template_lint.model import Place
 from template_lint.rendering.positions import walk
+from template_lint.scenarios.model import Scenario
 
 _FIELDS = ("content", "arguments")
 _MAKES_TEXT = ("string", "trim")
@@ -61,6 +62,18 @@ def value_printed_at(facts: TemplateFacts, conversation: Conversation, offset: i
         return facts.template.source_map.place(*facts.template.source_map.expression_range(candidates[0]))
     # A trace takes a second compilation, and knows what was printed inside a macro.
     return printed_at(facts, conversation, offset)
+
+
+def message_printed_at(
+    facts: TemplateFacts, scenario: Scenario, count: int, generation_prompt: bool, offset: int
+) -> Place | None:
+    """What prints a message's text: the outermost macro call that is given a field of the message, else what prints."""
+    printers = facts.printers(scenario, count, generation_prompt, offset)
+    for place in reversed(printers):
+        expression = _printed_expression(facts, place)
+        if expression is not None and any(_field(node) in _FIELDS for node in walk(expression)):
+            return place
+    return printers[0] if printers else None
 
 
 def made_text_at(facts: TemplateFacts, printed: Place | None) -> Place | None:

@@ -113,6 +113,20 @@ def test_what_a_block_prints_is_known_by_the_inner_node(name: str) -> None:
     assert segments(template, trace)[: len(expected[name])] == expected[name]
 
 
+def test_the_sites_that_print_a_piece_again_are_known_from_the_inside_out() -> None:
+    source = "{% macro f(x) %}{{ x }}{% endmacro %}{% macro g(x) %}{{ f(x) }}{% endmacro %}{{ g('a') }}{{ 'b' }}"
+    template = ChatTemplate(source, PROFILE)
+    _, trace = template.trace(context())
+    printers = [
+        [
+            source[template.sites[number].start : template.sites[number].end]
+            for number in trace.passed.get(s.occurrence, [])
+        ]
+        for s in trace.segments
+    ]
+    assert printers == [["f(x)", "g('a')"], []]
+
+
 def test_what_a_filter_has_changed_is_known_by_the_whole_expression() -> None:
     template = ChatTemplate(TEMPLATES["macro-in-expression"], PROFILE)
     outcome, trace = template.trace(context())

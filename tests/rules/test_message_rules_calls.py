@@ -111,6 +111,14 @@ def test_order_is_judged_where_every_message_is_there_once() -> None:
     assert check_rule("TL209", judge) == []
 
 
+def test_a_text_that_comes_too_late_is_shown_where_its_macro_is_called() -> None:
+    macro = "{% macro clean(text) %}{{ text | trim }}{% endmacro %}"
+    late = "{% if m.role == 'tool' %}{{ m.content }}{{ clean(loop.previtem.content) }}{% elif not m.tool_calls %}"
+    source = macro + TURNS.replace(CONTENT, late + CONTENT + "{% endif %}")
+    found = {excerpt(source, finding) for finding in check_rule("TL209", source)}
+    assert found == {"clean(loop.previtem.content)"}
+
+
 def test_of_two_equal_replies_one_that_is_missing_is_no_disorder() -> None:
     """A template that prints reasoned replies only at the end drops the first of two: TL204 says so."""
     gone = SOUND.replace(CONTENT, "{% if loop.last or not m.reasoning_content %}" + CONTENT + "{% endif %}")

@@ -9,6 +9,7 @@ from template_lint.facts import TemplateFacts
 from template_lint.facts.prefix import wants_generation_prompt
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule
+from template_lint.rules.places import message_printed_at
 from template_lint.rules.wording import around, plural, shorten
 from template_lint.scenarios.model import Scenario
 
@@ -119,4 +120,4 @@ def _shown(message: dict[str, Any]) -> str:
 
 def _place(facts: TemplateFacts, disorder: _Disorder) -> Place | None:
     prompt = wants_generation_prompt(disorder.scenario, disorder.cut)
-    return facts.printed_at(disorder.scenario, disorder.cut, prompt, disorder.offset)
+    return message_printed_at(facts, disorder.scenario, disorder.cut, prompt, disorder.offset)
