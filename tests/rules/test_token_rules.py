@@ -165,6 +165,7 @@ def test_a_mark_that_is_not_reset_is_found_in_the_second_round() -> None:
     [finding] = check_rule("TL308", source)
     assert finding.message == "</results> closes what <results> has not opened (two-rounds)"
     assert excerpt(source, finding) == "'</results>'"
+    assert "must be reset for every round" in finding.remedy
 
 
 def test_a_closer_that_depends_on_null_content_is_found_under_the_profile_that_keeps_it() -> None:
@@ -210,6 +211,7 @@ def test_a_turn_that_each_call_opens_and_only_the_reply_closes_is_opened_again()
     )
     [finding] = check_rule("TL308", source)
     assert finding.message.startswith("<|turn> opens again what <turn|> has not closed")
+    assert finding.remedy.startswith("Print <turn|> first")
     assert (
         excerpt(source, finding) == "'<|result>' + m.content + '<result|>' if m.role == 'tool' else '<|turn>' + m.role"
     )

@@ -16,6 +16,11 @@ _WORDS = {
     "reopened": "{opener} opens again what {closer} has not closed",
     "unclosed": "{opener} opens what {closer} never closes",
 }
+_REMEDIES = {
+    "unopened": "Print both marks under the same condition. State kept in a namespace must be reset for every round.",
+    "reopened": "Print {closer} first, or {opener} only where nothing is open.",
+    "unclosed": "Print both marks under the same condition.",
+}
 
 
 class UnbalancedMarkers(Rule):
@@ -48,7 +53,7 @@ class UnbalancedMarkers(Rule):
         return self.finding(
             facts,
             f"{message} ({wrong.name})",
-            remedy="Print both marks under the same condition.",
+            remedy=_REMEDIES[wrong.kind].format(opener=wrong.opener, closer=wrong.closer),
             place=facts.place_in(wrong.messages, wrong.offset, tools=wrong.tools),
             scenario=wrong.name,
             evidence={
