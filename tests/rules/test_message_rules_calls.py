@@ -135,6 +135,11 @@ def test_results_that_carry_their_id_do_not_bind_by_position() -> None:
     assert [finding.severity for finding in check_rule("TL210", TURNS)] == [Severity.INFO]
     assert check_rule("TL210", TURNS.replace(CONTENT, "{{ m.tool_call_id }}" + CONTENT)) == []
     no_calls = TURNS.replace(JSON_CALLS, "")
+    [finding] = check_rule("TL210", TURNS)
+    assert finding.message.endswith("results bind by position")
+    [finding] = check_rule("TL210", TURNS.replace(CONTENT, "{{ m.name }}" + CONTENT))
+    assert finding.message.endswith("results bind by the name they carry, and without one by position")
+    assert finding.remedy.startswith("Give each result the name of its function")
     assert skip_reason("TL210", no_calls) == "the calls of one turn are not all in the prompt (TL201)"
 
 

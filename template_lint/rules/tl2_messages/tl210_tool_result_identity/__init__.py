@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.parallel import RESULTS, parallel_outcome, shows_arguments
+from template_lint.facts.parallel import RESULTS, parallel_conversation, parallel_outcome, shows_arguments
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
 
@@ -14,7 +14,7 @@ class ToolResultIdentity(Rule):
     """Swapping the ids of two tool results changes nothing.
 
     What: two calls in one turn and both their results. The same conversation with the ids of the results swapped gives
-    the same prompt: the template looks at their order only.
+    the same prompt: the template looks at their order only, or at the name that a result may carry.
 
     Why it matters: results that come back in another order than the calls, as they do when tools run at the same time,
     are read as answers to the wrong calls.
@@ -40,8 +40,21 @@ class ToolResultIdentity(Rule):
         if swapped.text is None:
             raise Skip(f"parallel calls with their ids swapped do not render: {swapped.error}: {swapped.message[:120]}")
         if swapped.text == straight.text:
+            named = _named_results_differ(facts)
             yield self.finding(
                 facts,
-                "two results with their tool_call_ids swapped give the same prompt: results bind by position",
-                remedy="Send the results of parallel calls in the order of the calls.",
+                "two results with their tool_call_ids swapped give the same prompt: results bind by"
+                + (" the name they carry, and without one by position" if named else " position"),
+                remedy="Give each result the name of its function, and send results in the order of the calls."
+                if named
+                else "Send the results of parallel calls in the order of the calls.",
+                evidence={"names_bind": named},
             )
+
+
+def _named_results_differ(facts: TemplateFacts) -> bool:
+    """Whether results that carry the names of their functions give another prompt with ids and names swapped."""
+    straight, swapped = (
+        parallel_conversation(facts, swapped=swap, named=True).render(facts).text for swap in (False, True)
+    )
+    return straight is not None and swapped is not None and straight != swapped
