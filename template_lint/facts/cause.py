@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 from template_lint.facts.lookaheads import suspects
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.model import Place
-from template_lint.rendering.sites import Site, place_of
+from template_lint.rendering.sites import place_of
 from template_lint.rendering.template import ChatTemplate
 from template_lint.rendering.trace import Branch, Occurrence, Segment, Trace
+from template_lint.scenarios.model import strings_of
 
 _LOOKS_AHEAD = re.compile(r"\bloop\b|messages|\blast\b|\bindex")
 _MOST_FLIPS = 60
@@ -30,7 +31,8 @@ class Cause(NamedTuple):
     ``kind`` is ``branch`` (a condition whose outcome changed), ``output`` (a piece printed in one render only),
     ``combination`` (the first of several that must change together) or ``suspected`` (a lookahead expression; nothing
     was proven). ``outcome_earlier`` and ``outcome_later`` are the outcomes of the condition, None where a render did
-    not reach it; or whether the piece was printed.
+    not reach it; or whether the piece was printed: both are true for a piece that moves behind what is appended.
+    ``printed`` says that it is a piece and no condition, also in a combination.
     """
 
     kind: str
@@ -40,6 +42,12 @@ class Cause(NamedTuple):
     outcome_earlier: bool | None
     outcome_later: bool | None
     proven: bool
+    printed: bool = False
+
+    @property
+    def moves(self) -> bool:
+        """Whether both renders print the piece, the later one behind what is appended."""
+        return self.printed and bool(self.outcome_earlier and self.outcome_later)
 
     @property
     def key(self) -> tuple[str, int]:
@@ -109,8 +117,7 @@ class _Pair:
         sites = {site for site, _ in before}
         known = self.contexts[0]["messages"]
         new = [message for message in self.contexts[1]["messages"][len(known) :] if isinstance(message, Mapping)]
-        contents = [message.get("content") for message in new]
-        words = [text for text in contents if isinstance(text, str) and text and text not in self.texts[0]]
+        words = [text for text in strings_of(new) if text not in self.texts[0]]
         shared: set[Occurrence] = set()
         for segment in self._after(1):
             if segment.occurrence not in before:
@@ -163,6 +170,18 @@ class _Pair:
         """Whether the render that is not changed takes the decision too."""
         taken = {branch.occurrence for branch in self.traces[1 if change.in_earlier else 0].branches}
         return all(occurrence in taken for occurrence in change.occurrences)
+
+    def reaches_further(self, change: Change) -> bool:
+        """Whether the two renders part later with this one decision changed: then it is what parts them."""
+        earlier = self._render(0, [change] if change.in_earlier else [])
+        later = self._render(1, [] if change.in_earlier else [change])
+        return earlier is not None and later is not None and common_prefix_length(earlier, later) > self.offset
+
+    def moves(self, change: Change) -> bool:
+        """Whether a piece taken from the earlier render is in the later one behind what is appended."""
+        at = {segment.occurrence: (start, segment.text) for start, segment in self.traces[1].placed()}
+        start, text = at.get(change.occurrences[0], (0, ""))
+        return bool(text) and start >= len(self.texts[0]) - len(text)
 
     def asks_for_prompt(self, branch: Branch) -> bool:
         """Whether a condition turns on ``add_generation_prompt`` and on nothing that looks ahead.
@@ -220,11 +239,16 @@ def _search(pair: _Pair, known_sites: set[int]) -> Cause | None:
             return _proven(pair, change, "output" if change.value is None else "branch")
     for first, second in combinations(_closest(singles), 2):
         if first.site != second.site and pair.restored_by(first, second):
-            return _proven(pair, first, "combination")
+            return _proven(pair, _foremost(pair, [first, second]), "combination")
     for several in _all_together(pair, singles):
         if pair.restored_by(*several):
-            return _proven(pair, _smallest(pair, several)[0], "combination")
+            return _proven(pair, _foremost(pair, _smallest(pair, several)), "combination")
     return None
+
+
+def _foremost(pair: _Pair, changes: list[Change]) -> Change:
+    """Of several that must change together, the one that makes the first difference."""
+    return next((change for change in changes if pair.reaches_further(change)), changes[0])
 
 
 def _all_together(pair: _Pair, singles: list[Change]) -> Iterator[list[Change]]:
@@ -330,21 +354,18 @@ def _unmatched(pair: _Pair) -> Iterator[Change]:
 
 
 def _proven(pair: _Pair, change: Change, kind: str) -> Cause:
-    site = pair.template.sites[change.site]
-    earlier: bool | None
-    later: bool | None
+    template, which = pair.template, int(not change.in_earlier)
+    site = template.sites[change.site]
+    outcomes: list[bool | None]
     if change.value is None:
-        earlier, later = change.in_earlier, not change.in_earlier
+        outcomes = [change.in_earlier, not change.in_earlier or pair.moves(change)]
     else:
         # The change forces the outcome of the other render, or turns round a decision that the other did not reach.
-        other = change.value if pair.reached_by_both(change) else None
-        earlier, later = (not change.value, other) if change.in_earlier else (other, not change.value)
-    return _cause(pair.template, site, kind, earlier, later)
-
-
-def _cause(template: ChatTemplate, site: Site, kind: str, earlier: bool | None, later: bool | None) -> Cause:
+        outcomes = [change.value if pair.reached_by_both(change) else None] * 2
+        outcomes[which] = not change.value
     source = template.source_map.text[site.start : site.end]
-    return Cause(kind, site.number, place_of(site, template.source_map), source, earlier, later, True)
+    place = place_of(site, template.source_map)
+    return Cause(kind, site.number, place, source, outcomes[0], outcomes[1], True, change.value is None)
 
 
 def _suspicion(pair: _Pair) -> Cause | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from template_lint.facts.cause import Cause, find_cause
 from template_lint.facts.prefix import Appended, Question, common_prefix_length, wants_generation_prompt
+from template_lint.scenarios.model import strings_of
 
 if TYPE_CHECKING:
     from template_lint.facts.template_facts import TemplateFacts
@@ -63,28 +64,9 @@ def _cause(facts: TemplateFacts, question: Question, earlier: str, later: str) -
         facts.template,
         (contexts[0], contexts[1]),
         (earlier, later),
-        keep=tuple(_strings_of(scenario.messages[: question.earlier])),
+        keep=tuple(strings_of(scenario.messages[: question.earlier])),
         memory=facts.causes[question.appended],
     )
-
-
-def _strings_of(messages: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Texts of a conversation that a render should not lose: contents, call names, argument values."""
-    found: list[str] = []
-    stack: list[Any] = [
-        [message.get("content"), [call.get("function") for call in message.get("tool_calls") or ()]]
-        for message in messages
-    ]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, str):
-            if value:
-                found.append(value)
-        elif isinstance(value, Mapping):
-            stack.extend(value.values())
-        elif isinstance(value, list | tuple):
-            stack.extend(value)
-    return found
 
 
 def token_divergence(facts: TemplateFacts, question: Question) -> TokenDivergence | None:

@@ -14,6 +14,7 @@ ASK: dict[str, Any] = {"role": "user", "content": "zqquestion"}
 REPLY: dict[str, Any] = {"role": "assistant", "content": "zqreply"}
 NEXT: dict[str, Any] = {"role": "user", "content": "zqnext"}
 _PROSE = 4
+_LONG_PROSE = 20
 
 
 class Turn(NamedTuple):
@@ -37,8 +38,11 @@ class Turn(NamedTuple):
 
     @property
     def is_judged(self) -> bool:
-        """Whether prose follows a finished reply: a judge's template quotes the conversation and asks about it."""
-        return not self.last.marks and len(self.last.rest.split()) >= _PROSE
+        """Whether prose follows a finished reply: a judge's template quotes the conversation and asks about it.
+
+        Marks may stand between, and a header has words of its own: then it takes more of them.
+        """
+        return len(self.last.rest.split()) >= (_LONG_PROSE if self.last.marks else _PROSE)
 
     @property
     def next_header(self) -> str | None:

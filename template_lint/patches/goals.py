@@ -51,7 +51,7 @@ def _for_prefix(facts: TemplateFacts) -> Iterator[Candidate]:
         cause = divergence.cause
         if cause is not None and cause.proven and cause.key not in seen:
             seen.add(cause.key)
-            yield from from_piece(facts, divergence, cause) if cause.kind == "output" else from_cause(facts, cause)
+            yield from from_piece(facts, divergence, cause) if cause.printed else from_cause(facts, cause)
             yield from from_order(facts, cause)
     yield from from_lookaheads(facts)
 

@@ -4,7 +4,7 @@ changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from template_lint.rendering.environment import ChatEnvironment
@@ -88,12 +88,17 @@ class Trace:
             return text
         return Piece((Segment(occurrence, self._order, text),))
 
-    def order_at(self, offset: int) -> int:
-        """Place in the sequence of events of the piece that holds the character at ``offset``; past all at the end."""
+    def placed(self) -> Iterator[tuple[int, Segment]]:
+        """Every segment with the offset at which it begins."""
         position = 0
         for segment in self.segments:
+            yield position, segment
             position += len(segment.text)
-            if position > offset:
+
+    def order_at(self, offset: int) -> int:
+        """Place in the sequence of events of the piece that holds the character at ``offset``; past all at the end."""
+        for position, segment in self.placed():
+            if position + len(segment.text) > offset:
                 return segment.order
         return self._order + 1
 

@@ -12,7 +12,7 @@ from template_lint.facts.template_facts import TemplateFacts
 from template_lint.facts.turn import plain_turn
 from template_lint.model import Finding, Place
 from template_lint.rules.base import Rule, Skip
-from template_lint.rules.wording import around, code, setting, shorten, word_start
+from template_lint.rules.wording import around, code, listed, setting, shorten, word_start
 from template_lint.scenarios.model import Scenario
 
 
@@ -26,8 +26,8 @@ def prefix_findings(
     counts: Callable[[Question], bool] | None = None,
 ) -> Iterator[Finding]:
     """One finding per cause for the text divergences of one kind. ``what`` begins the sentence; ``remedy`` replaces
-    the remedy that follows from the cause; ``counts`` may say that a question which fails is another rule's. Raises
-    Skip where no question of this kind could be asked.
+    the remedy that follows from the cause, unless that is a piece which stands behind every message; ``counts`` may say
+    that a question which fails is another rule's. Raises Skip where no question of this kind could be asked.
     """
     asked = require_answers(facts, appended)
     for group in by_cause(divergences(facts, appended, counts)):
@@ -37,18 +37,26 @@ def prefix_findings(
         sentence = what if isinstance(what, str) else what(first)
         place = first.cause.place if first.cause else _printed(facts, first)
         message = f"{sentence}: {_values(first)}{_because(first.cause, place)} ({len(group)} of {len(asked)} cases)"
-        helps = switch_that_prevents(facts, appended, group) if appended is Appended.USER else None
-        if helps is not None:
-            message += f"; {setting(helps)} prevents it"
-            evidence["prevented_by"] = helps
+        if appended is Appended.USER:
+            helps = switch_that_prevents(facts, appended, group)
+            if helps is not None:
+                message += f"; {setting(helps)} prevents it"
+                evidence["prevented_by"] = helps
+            elif not any(divergence.question.scenario.kwargs == {} for divergence in group):
+                message += f"; only with {listed(_settings(group))}"
         yield rule.finding(
             facts,
             message,
-            remedy=remedy or _remedy(first.cause),
+            remedy=_remedy(first.cause) if remedy is None or _stands_behind(appended, first.cause) else remedy,
             place=place,
             scenario=names[0],
             evidence=evidence,
         )
+
+
+def _stands_behind(appended: Appended, cause: Cause | None) -> bool:
+    """Whether a piece is printed behind the last message, whichever that is, and not only where the model is asked."""
+    return appended is not Appended.ASSISTANT and cause is not None and cause.moves
 
 
 def require_turns(facts: TemplateFacts) -> None:
@@ -124,17 +132,23 @@ def cause_evidence(cause: Cause | None) -> dict[str, Any] | None:
         "outcome_later": cause.outcome_later,
         "proven": cause.proven,
         "kind": cause.kind,
+        "printed": cause.printed,
     }
 
 
 def switch_that_prevents(facts: TemplateFacts, appended: Appended, group: list[Divergence]) -> dict[str, Any] | None:
-    """The first thinking switch under which none of these scenarios breaks, or None."""
-    broken = {divergence.question.scenario.base_name for divergence in group if not divergence.question.scenario.own}
-    scenarios = [s for s in facts.scenarios if s.name in broken]
+    """The first thinking switch under which none of the scenarios that break without one does, or None."""
+    broken = {divergence.question.scenario.name for divergence in group if not divergence.question.scenario.own}
+    scenarios = [s for s in facts.scenarios if s.name in broken and s.name == s.base_name]
     for kwargs in facts.switches if scenarios else []:
         if all(_holds_with(facts, scenario, appended, kwargs) for scenario in scenarios):
             return kwargs
     return None
+
+
+def _settings(group: list[Divergence]) -> list[str]:
+    """The kwargs of scenarios, as a user writes them."""
+    return list(dict.fromkeys(setting(divergence.question.scenario.kwargs) for divergence in group))
 
 
 def _holds_with(facts: TemplateFacts, scenario: Scenario, appended: Appended, kwargs: dict[str, Any]) -> bool:
@@ -167,14 +181,16 @@ def _because(cause: Cause | None, place: Place | None) -> str:
     if cause is None:
         unknown = "no one decision taken the other way restores the prefix"
         return "" if place is None else f"; line {place.line} prints it, and {unknown}"
-    where = f"line {cause.place.line}"
+    where, source = f"line {cause.place.line}", code(cause.source)
     if not cause.proven:
-        return f"; suspected: {code(cause.source)} on {where} looks past the current message"
-    if cause.kind == "output":
-        side = "before" if cause.outcome_earlier else "after"
-        return f", because {where} prints {code(cause.source)} only {side}"
+        return f"; suspected: {source} on {where} looks past the current message"
     more = " (with others)" if cause.kind == "combination" else ""
-    return f", because {code(cause.source)} on {where} {_turned(cause)}{more}"
+    if cause.moves:
+        return f", because {source}, printed by {where}, moves behind what is appended{more}"
+    if cause.printed:
+        side = "before" if cause.outcome_earlier else "after"
+        return f", because {where} prints {source} only {side}{more}"
+    return f", because {source} on {where} {_turned(cause)}{more}"
 
 
 def _turned(cause: Cause) -> str:
@@ -195,7 +211,7 @@ def _remedy(cause: Cause | None) -> str:
     if cause is None or not cause.proven:
         return "Decide each message's text from that message and those before it, never from what follows."
     where = f"line {cause.place.line}"
-    if cause.kind == "output":
+    if cause.printed:
         return f"Print what {where} prints inside the turn it belongs to, or only with add_generation_prompt."
     if cause.outcome_earlier is None:
         return f"Print the turn without asking the condition on {where} about later messages."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 
@@ -55,3 +55,22 @@ def natural_cuts(messages: Sequence[Mapping[str, Any]]) -> list[int]:
     if len(messages) not in cuts:
         cuts.append(len(messages))
     return sorted({cut for cut in cuts if cut > 0})
+
+
+def strings_of(messages: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Texts of messages that a render should not lose: contents, call names, argument values."""
+    found: list[str] = []
+    stack: list[Any] = [
+        [message.get("content"), [call.get("function") for call in message.get("tool_calls") or ()]]
+        for message in messages
+    ]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, str):
+            if value:
+                found.append(value)
+        elif isinstance(value, Mapping):
+            stack.extend(value.values())
+        elif isinstance(value, list | tuple):
+            stack.extend(value)
+    return found

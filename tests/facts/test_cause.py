@@ -91,11 +91,17 @@ def test_the_place_is_line_and_column() -> None:
 
 
 OUTPUTS = {
-    "end-of-text": (TURN + "<|end|>{% endfor %}</s>" + PROMPT, "</s>"),
-    "end-of-text-variable": (TURN + "<|end|>{% endfor %}{{ eos_token }}" + PROMPT, "eos_token"),
+    "end-of-text-unless-asked": (
+        TURN + "<|end|>{% endfor %}{% if not add_generation_prompt %}</s>{% endif %}" + PROMPT, "</s>",
+    ),
     "end-of-text-else": (
         TURN + "<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% else %}</s>{% endif %}", "</s>",
     ),
+}  # fmt: skip
+
+MOVING = {
+    "end-of-text": (TURN + "<|end|>{% endfor %}</s>" + PROMPT, "</s>"),
+    "end-of-text-variable": (TURN + "<|end|>{% endfor %}{{ eos_token }}" + PROMPT, "eos_token"),
     "always-a-header": (TURN + "<|end|>{% endfor %}<|assistant|>", "<|assistant|>"),
     "always-two-pieces": (TURN + "<|end|>{% endfor %}{{ '<a>' }}{{ '<b>' }}", "'<a>'"),
     "end-of-text-before-a-tool-that-is-written-apart": (
@@ -109,6 +115,39 @@ OUTPUTS = {
 def test_pieces_that_only_one_render_has(name: str) -> None:
     source, piece = OUTPUTS[name]
     assert summary(causes(source)["one-call"]) == ("output", piece, True, False, True)
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_pieces_that_stand_behind_every_last_message(name: str) -> None:
+    source, piece = MOVING[name]
+    cause = causes(source)["one-call"]
+    assert summary(cause) == ("output", piece, True, True, True)
+    assert cause is not None
+    assert cause.moves
+
+
+def test_a_call_whose_words_only_the_later_render_prints_is_not_taken_for_the_history() -> None:
+    # The reply is a call without content: taking it away restores the prompt, and explains nothing.
+    source = (
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% if m.tool_calls %}"
+        "{{ '<call>' ~ m.tool_calls[0].function.arguments|tojson }}{{ '</call>' }}{% endif %}{% endfor %}"
+        "{% if add_generation_prompt %}<|assistant|>{% endif %}<think></think>"
+    )
+    cause = causes(source, Appended.ASSISTANT)["one-call"]
+    assert summary(cause) == ("output", "<think></think>", True, True, True)
+
+
+def test_a_condition_that_only_one_render_asks_has_no_outcome_in_the_other() -> None:
+    source = (
+        "{% for m in messages if m.role != 'tool' %}<|{{ m.role }}|>"
+        + CALLS
+        + "{% for later in messages[loop.index:] %}"
+        "{% if m.role == 'assistant' and later.role == 'tool' %}({{ later.name }}:{{ later.content }}){% endif %}"
+        "{% endfor %}{{ m.content }}" + END
+    )
+    assert summary(causes(source)["call-with-content"]) == (
+        "branch", "m.role == 'assistant' and later.role == 'tool'", None, True, True,
+    )  # fmt: skip
 
 
 def test_a_piece_that_only_the_later_render_has() -> None:
@@ -136,6 +175,18 @@ def test_two_conditions_that_must_change_together() -> None:
     kind, condition, *_, proven = summary(causes(source)["call-with-content"])
     assert (kind, proven) == ("combination", True)
     assert condition in ("loop.last", "messages[-1].role != 'tool' and m.role == 'assistant'")
+
+
+def test_of_two_conditions_the_one_that_makes_the_first_difference_is_named() -> None:
+    # The other one alone makes a difference in most scenarios, and is known when this pair is looked for.
+    source = (
+        TURN.replace("{{ m.content }}", "{% if m.reasoning_content and loop.last %}A{% endif %}{{ m.content }}")
+        + "{% if m.role == 'assistant' and messages[-1] is sameas m %}B{% endif %}"
+        + END
+    )
+    found = causes(source)
+    assert summary(found["one-call"])[:2] == ("branch", "m.role == 'assistant' and messages[-1] is sameas m")
+    assert summary(found["call-with-reasoning"])[:2] == ("combination", "m.reasoning_content and loop.last")
 
 
 def test_many_conditions_that_must_change_together() -> None:

@@ -121,6 +121,14 @@ def test_same_cause_is_drawn_once() -> None:
             "outcome: printed -> not printed (proven)",
         ),
         (
+            {"proven": True, "kind": "output", "printed": True, "outcome_earlier": True, "outcome_later": True},
+            "outcome: printed -> printed behind what is appended (proven)",
+        ),
+        (
+            {"proven": True, "kind": "combination", "printed": True, "outcome_earlier": True, "outcome_later": False},
+            "outcome: printed -> not printed (proven together with others)",
+        ),
+        (
             {"proven": True, "kind": "combination", "outcome_earlier": True, "outcome_later": None},
             "outcome: true -> not reached (proven together with others)",
         ),

@@ -70,7 +70,30 @@ def test_tool_prefix_names_the_piece_that_only_the_last_turn_has() -> None:
 def test_an_empty_line_of_the_template_that_is_printed_is_named() -> None:
     source = STABLE.replace("{%- endfor %}\n{%- if add", "{%- endfor %}\n\n{% if add", 1)
     [finding] = check_rule("TL101", source)
-    assert r"because line 8 prints '\n' only before" in finding.message
+    assert r"because '\n', printed by line 8, moves behind what is appended" in finding.message
+
+
+def test_what_stands_behind_every_message_is_told_apart_from_what_only_one_render_prints() -> None:
+    always = STABLE.replace("{%- if add_generation_prompt %}{{ '<|bot|>' }}{% endif %}", "{{- '<|bot|>' }}")
+    for code in ("TL101", "TL104"):
+        [finding] = check_rule(code, always)
+        assert "because `'<|bot|>'`, printed by line 8, moves behind what is appended" in finding.message
+        assert finding.remedy == (
+            "Print what line 8 prints inside the turn it belongs to, or only with add_generation_prompt."
+        )
+    [finding] = check_rule("TL101", STABLE + "{% if not add_generation_prompt %}{{ eos_token }}{% endif %}")
+    assert "because line 9 prints `eos_token` only before" in finding.message
+
+
+def test_a_condition_that_only_one_render_asks_turns_from_nothing() -> None:
+    source = TURNS.replace(
+        "{{ ASSISTANT }}",
+        "{{ message.tool_calls | tojson }}{% for later in messages[loop.index:loop.index + 1] %}"
+        "{% if later.role == 'tool' %}({{ later.name }}:{{ later.content }}){% endif %}{% endfor %}"
+        "{{ message.content }}",
+    )
+    finding = next(f for f in check_rule("TL101", source) if f.scenario == "call-with-content")
+    assert "because `later.role == 'tool'` on line 3 is asked more often after, and is true there" in finding.message
 
 
 def test_causes_are_findings_and_scenarios_are_not() -> None:
@@ -134,6 +157,18 @@ def test_user_turn_prefix_names_the_kwarg_that_prevents_it() -> None:
     assert finding.evidence["prevented_by"] == {"keep_reasoning": True}
     assert "keep_reasoning=true prevents it" in finding.message
     assert inspect(source).verdict.tito == "stable-with-kwargs"
+
+
+def test_user_turn_prefix_names_the_kwarg_without_which_nothing_breaks() -> None:
+    """What prevents it may be a kwarg only where it breaks without one."""
+    source = with_assistant(
+        "{% set keep_reasoning = keep_reasoning is not defined or keep_reasoning %}{% set more = enable_thinking %}"
+        "{% if message.reasoning_content and (keep_reasoning or loop.last or loop.nextitem.role == 'tool') %}"
+        "<think>{{ message.reasoning_content }}</think>{% endif %}"
+    )
+    [finding] = check_rule("TL104", source)
+    assert finding.message.endswith("; only with keep_reasoning=false")
+    assert "prevented_by" not in finding.evidence
 
 
 def test_system_turn_prefix_is_skipped_where_the_template_refuses() -> None:
@@ -229,6 +264,17 @@ def test_a_template_that_quotes_the_conversation_to_a_judge_has_no_turns() -> No
     for code in ("TL103", "TL104"):
         assert "quoted for a judge: 'Is the last message safe? ' follows" in (skip_reason(code, source) or "")
     assert check_rule("TL104", source.replace("Is the last message safe? ", "Assistant: ")) != []
+
+
+def test_a_judge_may_be_asked_in_a_turn_of_its_own_after_a_mark() -> None:
+    asks = (
+        "Judge the last message of the conversation above by these criteria, and answer with yes or no, nothing else."
+    )
+    source = "{% for m in messages %}{{ m.role + ': ' + m.content + '\n' }}{% endfor %}<|end|><|user|>"
+    ending = "Answer: {{ messages[-1].role }}.<|end|><|assistant|>"
+    for code in ("TL103", "TL104"):
+        assert "quoted for a judge: 'Judge the last" in (skip_reason(code, source + asks + ending) or "")
+    assert check_rule("TL104", source + ending) != []
 
 
 def test_open_turn_says_one_thing_once() -> None:

@@ -42,7 +42,10 @@ def cause_note(cause: dict[str, Any]) -> str:
     earlier, later = cause.get("outcome_earlier"), cause.get("outcome_later")
     if earlier is None and later is None:
         return certainty
-    shown = _printed if kind == "output" else outcome
+    printed = cause.get("printed", kind == "output")
+    if printed and earlier and later:
+        return f"outcome: printed -> printed behind what is appended ({certainty})"
+    shown = _printed if printed else outcome
     return f"outcome: {shown(earlier)} -> {shown(later)} ({certainty})"
 
 

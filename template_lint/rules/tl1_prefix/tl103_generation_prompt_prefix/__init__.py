@@ -76,9 +76,10 @@ class GenerationPromptPrefix(Rule):
         offset = common_prefix_length(earlier, later)
         start = word_start(earlier, offset)
         scenario = first.scenario
+        what = "prompt" if _in_history(facts, first, offset) else "generation prompt"
         yield self.finding(
             facts,
-            "the generation prompt does not fit a reply without reasoning:"
+            f"the {what} does not fit a reply without reasoning:"
             f" {shorten(earlier[start:], 24)} becomes {shorten(later[start:], 24)}"
             f" ({len(excused)} of {len(asked)} cases)",
             remedy="Send the reasoning back with each reply, and choose the thinking mode that the reply was made in.",
@@ -104,10 +105,15 @@ def _printing_line(facts: TemplateFacts, question: Question, offset: int) -> int
 
 def _sentence(facts: TemplateFacts, divergence: Divergence) -> str:
     """What goes wrong: in the generation prompt, or already in the history before it."""
-    history = facts.history_of(divergence.question)
-    if history is not None and divergence.offset < len(history):
+    if _in_history(facts, divergence.question, divergence.offset):
         return "appending the reply rewrites the prompt it answers"
     return "the generation prompt is not how the finished turn begins"
+
+
+def _in_history(facts: TemplateFacts, question: Question, offset: int) -> bool:
+    """Whether a character of the prompt stands before the generation prompt."""
+    history = facts.history_of(question)
+    return history is not None and offset < len(history)
 
 
 def _border_questions(facts: TemplateFacts) -> Iterator[Question]:
