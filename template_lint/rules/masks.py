@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.masks import MarkedTurn, displaced_tags, marked_turns
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
-from template_lint.rules.wording import plural, shorten, word_start
+from template_lint.rules.wording import plural, shorten
+
+_BEGUN_TAG = re.compile(r"[<\[][^<>\[\]\s]{0,20}\Z")
 
 
 class Wrong(NamedTuple):
@@ -36,6 +39,15 @@ def judged(facts: TemplateFacts) -> list[MarkedTurn]:
     return [] if displaced_tags(facts) else turns
 
 
+def model_start(turn: MarkedTurn) -> int:
+    """Where the model's own text begins: where the generation prompt ends, or the tag in which the turn parts from it.
+
+    Two tags that differ, such as ``<think>`` and ``<tool_call>``, often share their first characters.
+    """
+    begun = None if turn.exact else _BEGUN_TAG.search(turn.text, turn.history, turn.start)
+    return begun.start() if begun else turn.start
+
+
 def mask_findings(rule: Rule, facts: TemplateFacts, found: list[Wrong], remedy: str) -> list[Finding]:
     """One finding per message (``{text}`` not filled in): the first mistake, and in how many turns it is made."""
     groups: dict[str, list[Wrong]] = {}
@@ -50,7 +62,7 @@ def _finding(rule: Rule, facts: TemplateFacts, group: list[Wrong], remedy: str) 
     names = list(dict.fromkeys(wrong.turn.scenario.name for wrong in group))
     message = first.message.format(text=shorten(first.text))
     evidence: dict[str, Any] = {
-        "expected": turn.text[turn.start if turn.exact else word_start(turn.text, turn.start) : turn.stop],
+        "expected": turn.text[model_start(turn) : turn.stop],
         "marked": [turn.text[a:b] for a, b in turn.marked],
         "scenarios": names,
     }

@@ -160,4 +160,14 @@ def test_what_is_expected_begins_with_a_whole_tag() -> None:
     source = template("{%- generation %}{{ '<|assistant|><tool>' + message.content + '<|end|>' }}{% endgeneration %}")
     source = source.replace("{{ '<|assistant|>' }}{% endif", "{{ '<|assistant|><think>' }}{% endif")
     [finding] = found(source)
+    assert finding.message.startswith("'<|assistant|>', which the generation prompt prints, is marked")
     assert finding.evidence["expected"].startswith("<tool>")
+
+
+def test_a_header_is_shown_whole_where_the_prompt_goes_on_otherwise() -> None:
+    """The prompt ends with <think>, and this reply begins with neither a tag nor a thought."""
+    source = template("{%- generation %}{{ '<|assistant|>' + message.content + '<|end|>' }}{% endgeneration %}")
+    source = source.replace("{{ '<|assistant|>' }}{% endif", "{{ '<|assistant|><think>' }}{% endif")
+    [finding] = found(source)
+    assert finding.message.startswith("'<|assistant|>', which the generation prompt prints, is marked")
+    assert not finding.evidence["expected"].startswith("<")

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from template_lint.facts import TemplateFacts
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule
-from template_lint.rules.masks import Wrong, judged, mask_findings
-from template_lint.rules.wording import word_start
+from template_lint.rules.masks import Wrong, judged, mask_findings, model_start
 
 
 class MaskStart(Rule):
@@ -34,9 +33,13 @@ class MaskStart(Rule):
         for turn in judged(facts):
             if turn.marked and not turn.starts_right:
                 begin = turn.marked[0][0]
-                end = turn.start if turn.exact else max(begin + 1, word_start(turn.text, turn.start))
                 if begin < turn.start:
-                    wrong = Wrong(turn, "{text}, which the generation prompt prints, is marked", begin, end)
+                    wrong = Wrong(
+                        turn,
+                        "{text}, which the generation prompt prints, is marked",
+                        begin,
+                        max(begin + 1, model_start(turn)),
+                    )
                 else:
                     wrong = Wrong(turn, "{text}, with which the model begins, is not marked", turn.start, begin)
                 found.append(wrong)
