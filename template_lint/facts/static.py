@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from jinja2 import nodes
 
-from template_lint.facts.defaults import defaults_of
+from template_lint.facts.defaults import asks_caller, defaults_of
 from template_lint.rendering.positions import offset_of, walk
 
 SUPPLIED = frozenset({"messages", "tools", "documents", "add_generation_prompt"})
@@ -50,7 +50,9 @@ class StaticFacts(NamedTuple):
     @property
     def reads_tools(self) -> bool:
         """Whether the template knows tools at all: it reads ``tools`` or a message's ``tool_calls``."""
-        return "tools" in self.free or "tool_calls" in self.attributes or "tool_calls" in self.strings
+        if "tools" in self.free or "tool_calls" in self.attributes or "tool_calls" in self.strings:
+            return True
+        return "tools" in self.assigned and asks_caller(self.kinds[nodes.Template][0], "tools")
 
     @property
     def kwargs(self) -> list[str]:

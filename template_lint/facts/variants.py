@@ -185,15 +185,17 @@ def _call_shapes(facts: TemplateFacts) -> Iterator[Variant]:
 
 def _parts(facts: TemplateFacts) -> Iterator[Variant]:
     """Content as one typed text part: of a user first. What no user may send is not asked of the other roles."""
-    user = _parts_variant(facts, [], ASK, [])
+    # Some templates are for conversations with tools only.
+    tools = not Conversation([ASK], tools=False).render(facts).ok and Conversation([ASK]).render(facts).ok
+    user = _parts_variant(facts, [], ASK, [], tools)
     yield user
     if user.outcome != user.reference:
         return
-    yield _parts_variant(facts, [ASK], REPLY, [ASK])
-    if Conversation([SYSTEM, ASK], tools=False).render(facts).ok:
-        yield _parts_variant(facts, [], SYSTEM, [ASK])
+    yield _parts_variant(facts, [ASK], REPLY, [ASK], tools)
+    if Conversation([SYSTEM, ASK], tools).render(facts).ok:
+        yield _parts_variant(facts, [], SYSTEM, [ASK], tools)
     if facts.tool_rules_apply:
-        yield _parts_variant(facts, [ASK, usual_call(facts)], TOOL_RESULT, [])
+        yield _parts_variant(facts, [ASK, usual_call(facts)], TOOL_RESULT, [], True)
 
 
 _ROLES = {"user": "a user message", "assistant": "a reply", "system": "a system message", "tool": "a tool result"}
@@ -204,8 +206,8 @@ def _parts_variant(
     before: list[dict[str, Any]],
     message: dict[str, Any],
     after: list[dict[str, Any]],
+    tools: bool,
 ) -> Variant:
-    tools = message["role"] == "tool"
     plain = Conversation([*before, message, *after], tools)
     parted = Conversation([*before, _parted(message), *after], tools)
     title = f"{_ROLES[message['role']]} as typed text parts"

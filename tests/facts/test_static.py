@@ -58,6 +58,24 @@ def test_generation_tag(source: str, expected: bool) -> None:
         ("{{ 'tool_calls' in m }}", True),
         ("{{ m.content }}{{ m.role == 'tool' }}", False),
         ("{% set tools = [] %}{{ tools }}", False),
+        ("{% if mine %}{% set tools = mine %}{% endif %}{{ tools }}", True),
+        (
+            "{% if b %}{% set tools = b %}{% elif a %}{% set tools = a %}{% else %}{% set tools = [] %}{% endif %}"
+            "{{ tools }}",
+            False,
+        ),
+        ("{% for m in messages %}{% if m.t %}{% set tools = m.t %}{{ tools }}{% endif %}{% endfor %}", False),
+        ("{% for m in messages %}{% set tools = m.t %}{% endfor %}{{ tools }}", True),
+        (
+            "{% if a %}{% if b %}{% set tools = b %}{% endif %}{% else %}{% set tools = [] %}{% endif %}{{ tools }}",
+            False,
+        ),
+        ("{% set tools = tools or [] %}{{ tools }}", True),
+        ("{% for tools in messages %}{{ tools }}{% endfor %}", False),
+        ("{% macro f(tools) %}{{ tools }}{% endmacro %}{{ f(messages) }}", False),
+        ("{% macro f(tools) %}{{ tools }}{% endmacro %}{{ f(tools) }}", True),
+        ("{% with tools = messages %}{{ tools }}{% endwith %}", False),
+        ("{% set tools %}{{ messages }}{% endset %}{% filter trim %}{{ tools }}{% endfilter %}", False),
     ],
 )
 def test_reads_tools(source: str, expected: bool) -> None:

@@ -18,6 +18,7 @@ SOUND = (
     + CALLS
     + "</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
 )
+STRICT = SOUND.replace(CONTENT, "{{ raise_exception('a result is text') if m.content is mapping }}" + CONTENT)
 ONLY_TEXT = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}"
 
 
@@ -199,6 +200,39 @@ def test_text_beside_a_call_and_reasoning_of_the_live_turn() -> None:
     assert "reasoning before a call in the current turn" in dropped
 
 
+def test_reasoning_that_a_template_kwarg_keeps_is_an_info() -> None:
+    shown = "{{ m.reasoning_content if m.reasoning_content and enable_thinking }}"
+    [finding] = check_rule("TL204", STRICT.replace(CALLS, shown + CALLS))
+    assert finding.severity is Severity.INFO
+    assert finding.message == (
+        "reasoning before a call in the current turn is not in the prompt without enable_thinking=true, and no error"
+        " is raised"
+    )
+    assert finding.remedy.startswith("Pass enable_thinking=true")
+
+
+def test_reasoning_under_another_name_or_as_a_part_is_told_where_it_belongs() -> None:
+    named = STRICT.replace(CALLS, "{{ m.reasoning }}" + CALLS)
+    [finding] = check_rule("TL204", named)
+    assert finding.message.startswith("reasoning under the name reasoning_content is not")
+    assert "under the name reasoning," in finding.remedy
+    part = "{% for p in m.content if p.type == 'thinking' %}{{ p.thinking }}{% endfor %}"
+    parted = STRICT.replace(CONTENT, "{% if m.content is string %}{{ m.content }}{% else %}" + part + "{% endif %}")
+    found = {finding.message: finding.remedy for finding in check_rule("TL204", parted)}
+    assert found["reasoning as a field of the message is not in the prompt, and no error is raised"] == (
+        "Send it as a content part of type 'thinking', which the template prints."
+    )
+    whole = parted.replace(part, "{{ m.content | tojson }}").replace(CALLS, "{{ m.thinking and '' }}" + CALLS)
+    [finding] = check_rule("TL204", whole)
+    assert finding.message.startswith("reasoning before a call in the current turn is not in the prompt, and")
+
+
+def test_a_result_that_is_a_mapping_is_a_limit() -> None:
+    [finding] = check_rule("TL204", SOUND)
+    assert finding.severity is Severity.INFO
+    assert finding.evidence["dropped"] == ["a tool result that is a mapping"]
+
+
 def test_no_reasoning_is_asked_of_a_template_that_knows_none() -> None:
     dropped = [field for finding in check_rule("TL204", SOUND) for field in finding.evidence["dropped"]]
     assert not [field for field in dropped if "reasoning" in field]
@@ -217,6 +251,53 @@ def test_a_template_that_renders_only_parts() -> None:
     [finding] = check_rule("TL205", source)
     assert finding.severity is Severity.WARNING
     assert "on content that is a string; as typed text parts it renders" in finding.message
+
+
+def test_parts_are_asked_with_tools_where_nothing_renders_without_them() -> None:
+    source = "{% for tool in tools %}{{ tool | tojson }}{% endfor %}" + SOUND.partition("}}")[2]
+    assert check_rule("TL205", source) == []
+    [finding] = check_rule("TL205", source.replace(CONTENT, "{{ (m.content or '').strip() }}"))
+    assert finding.evidence["shapes"] == ["a user message as typed text parts"]
+    assert "'list object' has no attribute 'strip'" in finding.message
+
+
+def test_no_shape_is_blamed_for_what_is_refused_in_every_shape() -> None:
+    source = SOUND.replace(CONTENT, "{{ raise_exception('no results') if m.role == 'tool' }}{{ m.content + '' }}")
+    shapes = [shape for finding in check_rule("TL205", source) for shape in finding.evidence["shapes"]]
+    assert shapes == ["a user message as typed text parts"]
+
+
+def test_a_crash_on_every_call_names_no_shapes() -> None:
+    source = SOUND.replace("c.function.name", "c.name.lower()")
+    [finding] = check_rule("TL205", source)
+    assert finding.severity is Severity.ERROR
+    assert (
+        finding.message
+        == "UndefinedError on every conversation with a tool call: 'dict object' has no attribute 'name'"
+    )
+
+
+def test_a_template_that_takes_content_in_parts_and_results_of_its_own() -> None:
+    """No tool conversation renders: a question with tools shows why."""
+    content = "{{ m.content[0].text + '' }}{{ m.content[0].name + '' if m.role == 'tool' }}"
+    [finding] = check_rule("TL205", SOUND.replace(CONTENT, content))
+    assert finding.severity is Severity.WARNING
+    assert "on content that is a string; as typed text parts it renders" in finding.message
+
+
+def test_a_method_that_the_sandbox_refuses_is_found_once() -> None:
+    source = "{% set seen = [] %}" + SOUND.replace(
+        CALLS, "{% if m.tool_calls %}{{ seen.append(1) }}{% endif %}" + CALLS
+    )
+    assert [finding.evidence["method"] for finding in check_rule("TL502", source)] == ["append"]
+    assert check_rule("TL205", source) == []
+
+
+def test_empty_calls_are_told_what_to_test() -> None:
+    source = SOUND.replace(CALLS, "{% if 'tool_calls' in m %}{{ m.tool_calls[0].function | tojson }}{% endif %}")
+    [finding] = check_rule("TL205", source)
+    assert finding.evidence["shapes"] == ["tool_calls: []"]
+    assert finding.remedy.startswith("Test that there are calls")
 
 
 def test_a_missing_filter_is_found_once() -> None:

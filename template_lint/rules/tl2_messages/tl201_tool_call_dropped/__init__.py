@@ -45,7 +45,7 @@ class ToolCallDropped(Rule):
             by_id = facts.tool_probe.call_id
             yield self.finding(
                 facts,
-                f"the name of the called function is not in the prompt: {CALL_NAME!r} is missing"
+                f"the call is in the prompt without the name of its function: {CALL_NAME!r} is missing there"
                 + (", only the call's id is printed" if by_id else ""),
                 remedy="Send ids that carry the name, as the model writes them, for example functions.NAME:INDEX."
                 if by_id

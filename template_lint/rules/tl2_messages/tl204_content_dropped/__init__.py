@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -20,18 +21,25 @@ from template_lint.facts.variants import (
     variants,
 )
 from template_lint.model import Finding, Severity
+from template_lint.rendering.messages import REASONING_FIELDS
 from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule
-from template_lint.rules.wording import listed
+from template_lint.rules.wording import listed, setting
 
 DEVELOPER = "a developer message"
+_WHOLE_PART = re.compile(r"""["']thinking["']: *["']""")
 
 
 class _Group(NamedTuple):
-    """Fields that vanish for one reason: what to say and what to do about it."""
+    """Fields that vanish for one reason: what to say and what to do about it.
+
+    ``without`` is the template kwarg that keeps them. A ``limit`` of what the template takes is an info.
+    """
 
     fields: list[str]
     remedy: str
+    without: str = ""
+    limit: bool = False
 
 
 class ContentDropped(Rule):
@@ -40,8 +48,10 @@ class ContentDropped(Rule):
     What: a word that occurs nowhere else is put into a user, system or developer message, a reply, a later system
     message, the text beside a tool call, a typed text part, a tool result that is a mapping, or the reasoning of the
     turn that is still going on. The prompt does not contain it, and the template does not raise. Reasoning is asked
-    only of templates that read a reasoning field; a role is asked only where the template renders the others. A
-    template that nowhere names the role ``developer`` does not know it, and dropping it is an info.
+    only of templates that read a reasoning field; a role is asked only where the template renders the others.
+
+    Infos are the limits of a template: one that nowhere names the role ``developer`` does not know it; results are
+    text to most; and reasoning is dropped where thinking is off and a template kwarg turns it on.
 
     Why it matters: the model never sees what was sent. Nothing fails; instructions, answers or evidence are just gone.
 
@@ -61,10 +71,10 @@ class ContentDropped(Rule):
             if group.fields:
                 yield self.finding(
                     facts,
-                    f"{listed(group.fields, 4)} {'is' if len(group.fields) == 1 else 'are'} not in the prompt, and no"
-                    " error is raised",
+                    f"{listed(group.fields, 4)} {'is' if len(group.fields) == 1 else 'are'} not in the prompt"
+                    f"{group.without}, and no error is raised",
                     remedy=group.remedy,
-                    severity=Severity.INFO if group.fields == [DEVELOPER] and not _names_developer(facts) else None,
+                    severity=Severity.INFO if group.limit else None,
                     evidence={"dropped": group.fields},
                 )
 
@@ -96,11 +106,9 @@ def _roles(facts: TemplateFacts) -> _Group:
             found += _missing(Conversation(messages, tools=False).render(facts), {title: word})
             if found and title == "a system message":
                 break
-    return _Group(found, "Render the role, developer for example as system; or refuse it with raise_exception.")
-
-
-def _names_developer(facts: TemplateFacts) -> bool:
-    return "developer" in facts.static.strings
+    unknown = found == [DEVELOPER] and "developer" not in facts.static.strings
+    as_system = ", developer for example as system;" if DEVELOPER in found else ","
+    return _Group(found, f"Render the role{as_system} or refuse it with raise_exception.", limit=unknown)
 
 
 def _typed(facts: TemplateFacts) -> _Group:
@@ -120,13 +128,37 @@ def _beside_a_call(facts: TemplateFacts) -> _Group:
 
 
 def _reasoning(facts: TemplateFacts) -> _Group:
-    found = []
-    if knows_reasoning(facts):
-        # Names that give another prompt than each other are TL206's.
-        outcome = reasoned_call(facts).render(facts)
-        if facts.profile.aliases_reasoning or not any(v.kind is Kind.REASONING for v in variants(facts)):
-            found = _missing(outcome, {"reasoning before a call in the current turn": THOUGHT})
+    nothing = _Group([], "")
+    if not knows_reasoning(facts):
+        return nothing
+    # Names that give another prompt than each other are TL206's.
+    if not facts.profile.aliases_reasoning and any(v.kind is Kind.REASONING for v in variants(facts)):
+        return nothing
+    asked = reasoned_call(facts)
+    before = "reasoning before a call in the current turn"
+    found = _missing(asked.render(facts), {before: THOUGHT})
+    if not found:
+        return nothing
+    for name in REASONING_FIELDS:
+        if _shows_thought(reasoned_call(facts, name).render(facts)):
+            remedy = f"Send it under the name {name}, which the template prints."
+            return _Group(["reasoning under the name reasoning_content"], remedy)
+    part = {**usual_call(facts), "content": [{"type": "thinking", "thinking": THOUGHT}]}
+    shown = Conversation([ASK, part, TOOL_RESULT]).render(facts)
+    # A part that is printed whole, its keys included, is no part that the template knows.
+    if _shows_thought(shown) and not _WHOLE_PART.search(shown.text or ""):
+        remedy = "Send it as a content part of type 'thinking', which the template prints."
+        return _Group(["reasoning as a field of the message"], remedy)
+    for kwargs in facts.switches:
+        outcome = facts.render(asked.messages, tools=asked.tool_list, generation_prompt=True, kwargs=kwargs)
+        if _shows_thought(outcome):
+            remedy = f"Pass {setting(kwargs)} where the model is to think."
+            return _Group(found, remedy, without=f" without {setting(kwargs)}", limit=True)
     return _Group(found, "Keep the reasoning of the turn that is still going on: the model continues from it.")
+
+
+def _shows_thought(outcome: Outcome) -> bool:
+    return THOUGHT in (outcome.text or "")
 
 
 def _structured(facts: TemplateFacts) -> _Group:
@@ -135,7 +167,7 @@ def _structured(facts: TemplateFacts) -> _Group:
     if RESULT in (usual.render(facts).text or ""):
         structured = Conversation([*usual.messages[:2], {**TOOL_RESULT, "content": {"zqsky": RESULT}}])
         found = _missing(structured.render(facts), {"a tool result that is a mapping": RESULT})
-    return _Group(found, "Print content that is no string with tojson, or refuse it with raise_exception.")
+    return _Group(found, "Send results as text, for example with json.dumps.", limit=True)
 
 
 def _missing(outcome: Outcome, words: dict[str, str]) -> list[str]:

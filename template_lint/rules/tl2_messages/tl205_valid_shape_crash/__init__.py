@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.variants import Kind, Variant, in_parts, tool_conversation, variants
+from template_lint.facts.probes import ASK
+from template_lint.facts.variants import Conversation, Kind, Variant, in_parts, tool_conversation, variants
 from template_lint.model import Finding, Place, Severity
+from template_lint.rendering.environment import MUTATORS
 from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.crashes import crash_place
 from template_lint.rules.places import line_place
+
+_REFUSED_METHOD = re.compile(r"access to attribute '(\w+)' of ")
 
 
 class ValidShapeCrash(Rule):
@@ -19,8 +24,9 @@ class ValidShapeCrash(Rule):
     What: the same tool conversation with content null, without a content key, with arguments as a JSON string and as a
     mapping, with arguments that are not strings, with ``tool_calls: []``, without the tool's name or with an id that no
     call has, with typed text parts. A crash is an exception that the template did not raise itself; its own
-    ``raise_exception`` is a documented limit, and no finding here. A filter that does not exist is TL004's. A template
-    that renders only content in typed text parts is a warning.
+    ``raise_exception`` is a documented limit, and no finding here: neither is a shape of a conversation that the
+    template refuses anyway. A filter that does not exist is TL004's, a method that the sandbox refuses TL502's. A
+    template that renders only content in typed text parts is a warning.
 
     Why it matters: the shape that reaches the template is decided by the server and its version, not by you. The other
     rules go on with a shape that the template accepts.
@@ -53,45 +59,59 @@ class ValidShapeCrash(Rule):
 
     def _shapes(self, facts: TemplateFacts) -> Iterator[Finding]:
         asked = variants(facts)
-        usual = tool_conversation(facts).render(facts)
+        conversation = tool_conversation(facts)
+        usual = conversation.render(facts)
         shapes = [variant for variant in asked if variant.conversation.tools]
         if not usual.ok and not any(variant.outcome.ok for variant in shapes):
-            if usual.refused:
+            if usual.refused or _said_elsewhere(usual):
                 raise Skip(f"no shape of a tool conversation renders: {usual.error}: {usual.message[:120]}")
-            if in_parts(tool_conversation(facts)).render(facts).ok:
-                yield self.finding(
-                    facts,
-                    f"{usual.error} on content that is a string; as typed text parts it renders: {usual.message[:100]}",
-                    remedy="Print content as it is where it is a string.",
-                    place=crash_place(facts, tool_conversation(facts), usual),
-                    severity=Severity.WARNING,
-                    evidence={"error": usual.error, "shapes": ["content that is a string"]},
-                )
-                return
-            yield self.finding(
-                facts,
-                f"{usual.error} on every conversation with tools=: {usual.message[:100]}",
-                remedy="Use only what Jinja and apply_chat_template supply; test the value before use.",
-                place=crash_place(facts, tool_conversation(facts), usual),
-                evidence={"error": usual.error, "shapes": [variant.title for variant in shapes]},
-            )
+            yield self._nothing_renders(facts, conversation, usual, shapes)
             return
         crashes: dict[tuple[str | None, Place | None], list[Variant]] = {}
         for variant in asked:
             outcome = variant.outcome
-            if not outcome.ok and not outcome.refused and not _lacks_a_filter(outcome):
+            # What is refused in the usual shape is refused in every shape.
+            refused = variant.reference is not None and variant.reference.refused
+            if not outcome.ok and not outcome.refused and not refused and not _said_elsewhere(outcome):
                 place = crash_place(facts, variant.conversation, outcome)
                 crashes.setdefault((outcome.error, place), []).append(variant)
+        calls = [variant for variant in shapes if variant.kind is not Kind.NO_CALLS]
+        no_call = None if any(variant.outcome.ok for variant in calls) else usual.error
         for (error, place), group in crashes.items():
             serious = any(variant.serious for variant in group)
+            every = error == no_call and place == crash_place(facts, conversation, usual)
+            titles = ["every conversation with a tool call"] if every else [variant.title for variant in group]
             yield self.finding(
                 facts,
-                f"{error} on {', on '.join(variant.title for variant in group)}: {_messages(group)}",
+                f"{error} on {', on '.join(titles)}: {_messages(group)}",
                 remedy=_remedy(group),
                 place=place,
                 severity=Severity.ERROR if serious else Severity.WARNING,
                 evidence={"error": error, "shapes": [variant.title for variant in group]},
             )
+
+    def _nothing_renders(
+        self, facts: TemplateFacts, conversation: Conversation, usual: Outcome, shapes: list[Variant]
+    ) -> Finding:
+        """No conversation with ``tools=`` renders: because content is a string, or whatever it is."""
+        place = crash_place(facts, conversation, usual)
+        question = Conversation([ASK])
+        if any(not c.render(facts).ok and in_parts(c).render(facts).ok for c in (conversation, question)):
+            return self.finding(
+                facts,
+                f"{usual.error} on content that is a string; as typed text parts it renders: {usual.message[:100]}",
+                remedy="Print content as it is where it is a string.",
+                place=place,
+                severity=Severity.WARNING,
+                evidence={"error": usual.error, "shapes": ["content that is a string"]},
+            )
+        return self.finding(
+            facts,
+            f"{usual.error} on every conversation with tools=: {usual.message[:100]}",
+            remedy="Use only what Jinja and apply_chat_template supply; test the value before use.",
+            place=place,
+            evidence={"error": usual.error, "shapes": [variant.title for variant in shapes]},
+        )
 
 
 def _messages(group: list[Variant]) -> str:
@@ -99,12 +119,17 @@ def _messages(group: list[Variant]) -> str:
     return "; ".join(dict.fromkeys(variant.outcome.message[:100] for variant in group))
 
 
-def _lacks_a_filter(outcome: Outcome) -> bool:
-    """Whether a filter or test that does not exist was reached: TL004 says so, at its place."""
-    return outcome.error == "TemplateRuntimeError" and outcome.message.startswith(("No filter named", "No test named"))
+def _said_elsewhere(outcome: Outcome) -> bool:
+    """Whether TL004 names the filter or test that does not exist, or TL502 the method that the sandbox refuses."""
+    if outcome.error == "TemplateRuntimeError":
+        return outcome.message.startswith(("No filter named", "No test named"))
+    method = _REFUSED_METHOD.match(outcome.message) if outcome.error == "SecurityError" else None
+    return method is not None and method[1] in MUTATORS
 
 
 def _remedy(group: list[Variant]) -> str:
     if all(variant.kind is Kind.PARTS for variant in group):
         return "Join the text parts where content is not a string, or refuse them with raise_exception."
+    if all(variant.kind is Kind.NO_CALLS for variant in group):
+        return "Test that there are calls, not that the key is there: {% if message.tool_calls %}."
     return "Test the value before use: is string, is mapping, is defined."
