@@ -13,6 +13,7 @@ from template_lint.scenarios.model import Scenario
 
 _FIELDS = ("content", "arguments")
 _MAKES_TEXT = ("string", "trim")
+_MADE_TEXT = (*_FIELDS, "function")
 
 
 def line_place(facts: TemplateFacts, line: int | None) -> Place | None:
@@ -76,13 +77,13 @@ def message_printed_at(
     return printers[0] if printers else None
 
 
-def made_text_at(facts: TemplateFacts, printed: Place | None) -> Place | None:
+def made_text_at(facts: TemplateFacts, printed: Place | None, filters: tuple[str, ...] = _MAKES_TEXT) -> Place | None:
     """The filter that makes a text of what is printed, where one ``set`` of the printed name does so; else ``printed``.
 
     What is printed there is a text already: only before it is one can it be printed in another way.
     """
     expression = _printed_expression(facts, printed)
-    if expression is None or _text_makers(expression):
+    if expression is None or _text_makers(expression, filters):
         return printed
     names = {name for node in walk(expression) if (name := _assigned_name(node)) is not None}
     inside = {id(node): macro for macro in facts.static.kinds.get(nodes.Macro, ()) for node in walk(macro)}
@@ -90,7 +91,7 @@ def made_text_at(facts: TemplateFacts, printed: Place | None) -> Place | None:
         maker
         for assign in facts.static.kinds.get(nodes.Assign, ())
         if _assigned_name(assign.target) in names and inside.get(id(assign)) is inside.get(id(expression))
-        for maker in _text_makers(assign.node)
+        for maker in _text_makers(assign.node, filters)
     ]
     if len(makers) != 1:
         return printed
@@ -106,14 +107,14 @@ def _printed_expression(facts: TemplateFacts, place: Place | None) -> nodes.Expr
     return None
 
 
-def _text_makers(expression: nodes.Node) -> list[nodes.Filter]:
+def _text_makers(expression: nodes.Node, filters: tuple[str, ...]) -> list[nodes.Filter]:
     """The filters in an expression that make a text of a name or a message's field, whatever it holds."""
     return [
         node
         for node in walk(expression)
         if isinstance(node, nodes.Filter)
-        and node.name in _MAKES_TEXT
-        and (isinstance(node.node, nodes.Name) or (node.node is not None and _field(node.node) in _FIELDS))
+        and node.name in filters
+        and (isinstance(node.node, nodes.Name) or (node.node is not None and _field(node.node) in _MADE_TEXT))
     ]
 
 

@@ -81,6 +81,14 @@ def test_arguments_are_shown_where_they_are_printed_not_the_blanks_before_them()
     assert excerpt(source, finding) == "c.function.arguments | tojson"
 
 
+def test_arguments_are_shown_where_one_set_encodes_them() -> None:
+    source = SOUND.replace(
+        CALLS, "{% for c in m.tool_calls or [] %}{% set out = c.function | tojson %}{{ out }}{% endfor %}"
+    )
+    [finding] = check_rule("TL206", source)
+    assert excerpt(source, finding) == "c.function | tojson"
+
+
 def test_a_mapping_in_pythons_words_is_found_once() -> None:
     source = SOUND.replace(
         "c.function.arguments if c.function.arguments is string else c.function.arguments | tojson", "X"

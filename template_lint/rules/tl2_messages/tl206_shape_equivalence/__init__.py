@@ -13,7 +13,7 @@ from template_lint.facts.probes import ARGUMENT, RESULT
 from template_lint.facts.variants import JSON_RESULT, Kind, Variant, hard_variant, variants
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule
-from template_lint.rules.places import printed_at
+from template_lint.rules.places import made_text_at, printed_at
 from template_lint.rules.wording import around, shorten, word_start
 
 _REMEDIES = {
@@ -100,10 +100,11 @@ def _is_python_as_mapping(facts: TemplateFacts, variant: Variant, usual: str, of
 
 
 def _printed_at(facts: TemplateFacts, variant: Variant, text: str, offset: int) -> Place | None:
-    """What prints the first difference; of arguments, white space is none."""
+    """What encodes or prints the first difference; of arguments, white space is none."""
     if variant.kind is Kind.ARGUMENTS:
         offset += len(text[offset:]) - len(text[offset:].lstrip())
-    return printed_at(facts, variant.conversation, offset)
+    printed = printed_at(facts, variant.conversation, offset)
+    return made_text_at(facts, printed, ("tojson",)) if variant.kind in (Kind.ARGUMENTS, Kind.PARTS) else printed
 
 
 def _decided_at(facts: TemplateFacts, variant: Variant, shaped: str, usual: str) -> Place | None:
