@@ -95,6 +95,15 @@ def test_a_kwarg_that_closes_the_last_reply_is_named() -> None:
     assert finding.severity is Severity.WARNING
 
 
+def test_a_last_reply_that_a_generation_prompt_closes_is_said_to_be() -> None:
+    source = chat("{{ '' if loop.last and not add_generation_prompt else '<|end|>' }}")
+    source = source.replace("- if add_generation_prompt %}", "- if false %}")
+    [finding] = check_rule("TL304", source)
+    assert finding.severity is Severity.WARNING
+    assert finding.message.endswith("once another message follows, or with add_generation_prompt=true")
+    assert finding.remedy.startswith("Write <|end|> after the last reply too")
+
+
 def test_the_mark_of_the_next_users_turn_may_be_the_end() -> None:
     source = chat("").replace("'<|' + message.role + '|>'", "('<|user|>' if message.role == 'user' else '<|bot|>')")
     [finding] = check_rule("TL304", source)

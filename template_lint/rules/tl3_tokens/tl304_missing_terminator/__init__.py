@@ -73,6 +73,8 @@ class MissingTerminator(Rule):
                 message += f", or with {setting(closing)}"
                 remedy = f"Pass {setting(closing)} where a finished conversation is rendered, as for training."
                 severity = Severity.INFO
+            elif _closes_when_asked_to_go_on(facts, marks[0]):
+                message += ", or with add_generation_prompt=true"
         elif turn.middle is None:
             message = "nothing ends a finished reply"
         else:
@@ -109,6 +111,13 @@ def _closing_kwargs(facts: TemplateFacts, mark: str) -> dict[str, object]:
             if mark in ending_of(text.rpartition(REPLY["content"])[2], mark).marks:
                 return {name: value}
     return {}
+
+
+def _closes_when_asked_to_go_on(facts: TemplateFacts, mark: str) -> bool:
+    """Whether a mark ends the last reply where a generation prompt is asked for, and nothing follows it."""
+    text = facts.render([ASK, REPLY], generation_prompt=True).text or ""
+    ending = ending_of(text.rpartition(REPLY["content"])[2], mark)
+    return ending.marks == [mark] and not ending.rest
 
 
 def _written_end(facts: TemplateFacts) -> str | None:
