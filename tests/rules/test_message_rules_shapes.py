@@ -235,6 +235,15 @@ def test_reasoning_under_another_name_or_as_a_part_is_told_where_it_belongs() ->
     assert finding.message.startswith("reasoning before a call in the current turn is not in the prompt, and")
 
 
+def test_a_template_that_prints_only_parts_drops_strings_not_users() -> None:
+    parts = "{% for p in m.content %}{{ p.text }}{% endfor %}"
+    [finding] = check_rule("TL204", "{% for m in messages %}<{{ m.role }}>" + parts + "{% endfor %}")
+    assert finding.message == "content that is a string is not in the prompt, and no error is raised"
+    judge = "{% for m in messages if m.role != 'assistant' %}{{ m.content }}{% endfor %}"
+    [finding] = check_rule("TL204", judge)
+    assert finding.evidence["dropped"] == ["a reply in history"]
+
+
 def test_a_result_that_is_a_mapping_is_a_limit() -> None:
     [finding] = check_rule("TL204", SOUND)
     assert finding.severity is Severity.INFO

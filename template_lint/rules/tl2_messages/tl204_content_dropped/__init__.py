@@ -14,6 +14,7 @@ from template_lint.facts.variants import (
     THOUGHT,
     Conversation,
     Kind,
+    in_parts,
     knows_reasoning,
     reasoned_call,
     tool_conversation,
@@ -48,7 +49,8 @@ class ContentDropped(Rule):
     What: a word that occurs nowhere else is put into a user, system or developer message, a reply, a later system
     message, the text beside a tool call, a typed text part, a tool result that is a mapping, or the reasoning of the
     turn that is still going on. The prompt does not contain it, and the template does not raise. Reasoning is asked
-    only of templates that read a reasoning field; a role is asked only where the template renders the others.
+    only of templates that read a reasoning field; a role is asked only where the template renders the others. Where a
+    template takes content in typed parts only, it is content that is a string that is dropped.
 
     Infos are the limits of a template: one that nowhere names the role ``developer`` does not know it; results are
     text to most; and reasoning is dropped where thinking is off and a template kwarg turns it on.
@@ -81,15 +83,20 @@ class ContentDropped(Rule):
 
 def _texts(facts: TemplateFacts) -> _Group:
     """Plain text of a user and of a reply: what every chat template is for."""
-    outcome = Conversation([ASK, REPLY, ASK], tools=False).render(facts)
+    conversation = Conversation([ASK, REPLY, ASK], tools=False)
     words = {"a user message": ASK["content"], "a reply in history": REPLY["content"]}
-    found = _missing(outcome, words)
-    if not found:
-        for scenario in facts.scenarios:
-            if scenario.name == "chat-reasoning":
-                history = facts.render_scenario(scenario, 3, True)
-                found += _missing(history, {"a reply that has reasoning": scenario.messages[1]["content"]})
-    return _Group(found, "Render content where it is a string, also beside reasoning.")
+    found = _missing(conversation.render(facts), words)
+    if found:
+        parts = in_parts(conversation).render(facts).text
+        if parts is not None and all(words[title] in parts for title in found):
+            remedy = "Print content as it is where it is a string, or refuse it with raise_exception."
+            return _Group(["content that is a string"], remedy)
+        return _Group(found, "Render the content of every message, or refuse with raise_exception what has no place.")
+    for scenario in facts.scenarios:
+        if scenario.name == "chat-reasoning":
+            history = facts.render_scenario(scenario, 3, True)
+            found += _missing(history, {"a reply that has reasoning": scenario.messages[1]["content"]})
+    return _Group(found, "Render content also beside reasoning.")
 
 
 def _roles(facts: TemplateFacts) -> _Group:
