@@ -103,6 +103,26 @@ def test_strftime_now_is_known_to_every_profile() -> None:
     assert check_rule("TL004", "{{ strftime_now('%d') }}", transformers="4.57") == []
 
 
+@pytest.mark.parametrize(
+    ("source", "remedy"),
+    [
+        ("{{ messages[0].content.trim() }}", "Use the filter: x | trim."),
+        ("{{ dict.from_keys([]) }}", "The method is called fromkeys."),
+        ("{{ messages[0].content.shout() }}", "Only the methods of strings, lists, mappings and numbers exist here."),
+    ],
+)
+def test_unknown_method_names_what_is_there_instead(source: str, remedy: str) -> None:
+    [finding] = check_rule("TL004", source)
+    assert finding.remedy == remedy
+
+
+def test_an_unknown_filter_in_one_outcome_of_an_expression_is_not_said_to_raise_always() -> None:
+    [finding] = check_rule(
+        "TL004", "{% for m in messages %}{{ m.content | fromjson if m.x else m.content }}{% endfor %}"
+    )
+    assert finding.message == "apply_chat_template has no filter 'fromjson': using it raises"
+
+
 def test_a_good_tool_template_has_no_message_finding() -> None:
     findings = [finding for finding in inspect(TOOLS).findings if finding.rule.startswith("TL2")]
     assert [finding.rule for finding in findings if finding.severity is Severity.ERROR] == []

@@ -237,6 +237,60 @@ def test_open_turn_after_a_tool_result() -> None:
     assert finding.message == f"{start}: no turn is open, the finished one begins with '<|bot|>'"
 
 
+def test_open_turn_tells_a_prompt_that_ends_where_the_reply_begins_from_one_that_changes_with_it() -> None:
+    fits = (
+        "{% for m in messages %}{{ '[INST] ' + m.content + ' [/INST]' if m.role == 'user' else m.content }}{% endfor %}"
+    )
+    [finding] = check_rule("TL108", fits)
+    assert finding.message.endswith("every prompt ends where the reply begins")
+    [finding] = check_rule("TL108", fits.replace("' [/INST]'", "('<last>' if loop.last else ' [/INST]')"))
+    assert finding.message == "add_generation_prompt has no effect, and the prompt changes with the reply (TL103)"
+    assert finding.severity is Severity.INFO
+
+
+def test_continue_final_message_of_a_template_that_prints_text_parts_only() -> None:
+    parts = "{% for part in m.content %}{{ part.text }}{% endfor %}"
+    source = "{% for m in messages %}<|{{ m.role }}|>" + parts + "<|end|>{% endfor %}"
+    source += "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+    assert check_rule("TL109", source) == []
+    [finding] = check_rule("TL109", source.replace("<|{{ m.role }}|>", "<|{{ m.role }}|>{{ '<t>' if not loop.first }}"))
+    assert "puts '<t>' between the generation prompt and the text" in finding.message
+    silent = source.replace("{{ part.text }}", "")
+    assert skip_reason("TL109", silent) == "a reply is not in the prompt (TL204)"
+
+
+def test_continue_final_message_raises_where_the_end_of_the_reply_is_cut_off() -> None:
+    [finding] = check_rule("TL109", STABLE.replace("{{ message.content or '' }}", "{{ message.content[:15] }}"))
+    assert finding.message.startswith("continue_final_message raises ValueError")
+
+
+def test_places_in_a_template_of_one_line_are_expressions() -> None:
+    source = (
+        "{% for m in messages %}{{ '<|' + m.role + '|>' }}{{ m.content | trim }}{{ '<|end|>' }}{% endfor %}"
+        "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
+    )
+    [finding] = check_rule("TL109", source)
+    assert "loses the space at the end" in finding.message
+    assert excerpt(source, finding) == "m.content | trim"
+    thinks = source.replace(
+        "{{ m.content | trim }}", "{{ ('<think>' + m.reasoning_content) if m.reasoning_content }}{{ m.content }}"
+    )
+    thinks = thinks.replace("{{ '<|assistant|>' }}", "{{ '<|assistant|>' }}{{ '<think>' }}")
+    [finding] = check_rule("TL103", thinks)
+    assert finding.severity is Severity.INFO
+    assert excerpt(thinks, finding) == "'<think>'"
+
+
+def test_a_question_that_changes_with_a_reply_without_reasoning_is_not_called_a_generation_prompt() -> None:
+    source = (
+        "{% for m in messages %}<|{{ m.role }}|>"
+        "{{ 'Think first. ' if m.role == 'user' and (loop.last or loop.nextitem.reasoning_content) }}"
+        "{{ m.reasoning_content }}{{ m.content }}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
+    )
+    [finding] = [f for f in check_rule("TL103", source) if f.severity is Severity.INFO]
+    assert finding.message.startswith("the prompt does not fit a reply without reasoning: '<|user|>Think")
+
+
 def test_continue_final_message_needs_the_generation_prompt_to_hold() -> None:
     source = STABLE.replace("{{ '<|bot|>' }}", "{{ '<|bot|><think>' }}")
     assert skip_reason("TL109", source) == "the generation prompt is no prefix of the finished turn (TL103)"
@@ -261,7 +315,7 @@ def test_where_the_generation_prompt_opens_nothing_continuing_is_not_judged() ->
 
 def test_a_template_that_quotes_the_conversation_to_a_judge_has_no_turns() -> None:
     source = "{% for m in messages %}{{ m.role + ': ' + m.content + '\\n' }}{% endfor %}Is the last message safe? "
-    for code in ("TL103", "TL104"):
+    for code in ("TL103", "TL104", "TL108"):
         assert "quoted for a judge: 'Is the last message safe? ' follows" in (skip_reason(code, source) or "")
     assert check_rule("TL104", source.replace("Is the last message safe? ", "Assistant: ")) != []
 
@@ -272,7 +326,7 @@ def test_a_judge_may_be_asked_in_a_turn_of_its_own_after_a_mark() -> None:
     )
     source = "{% for m in messages %}{{ m.role + ': ' + m.content + '\n' }}{% endfor %}<|end|><|user|>"
     ending = "Answer: {{ messages[-1].role }}.<|end|><|assistant|>"
-    for code in ("TL103", "TL104"):
+    for code in ("TL103", "TL104", "TL108"):
         assert "quoted for a judge: 'Judge the last" in (skip_reason(code, source + asks + ending) or "")
     assert check_rule("TL104", source + ending) != []
 

@@ -70,13 +70,11 @@ class UnknownName(Rule):
                 continue
             reported.add((kind, name))
             refusal = all(id(use[1]) in spoiled for use in unknown if (use[0], use[2]) == (kind, name))
-            then = (
-                "this line raises that instead of its own reason" if refusal else "this line raises when it is reached"
-            )
+            then = "this line raises that instead of its own reason" if refusal else "using it raises"
             yield self.finding(
                 facts,
                 f"apply_chat_template has no {kind} {shorten(name)}: {then}",
-                remedy=_remedy(kind, name),
+                remedy=_remedy(kind, name, known.filters),
                 place=_name_place(facts, node, name),
                 severity=Severity.WARNING if refusal else None,
                 evidence={"kind": kind, "name": name},
@@ -200,7 +198,7 @@ def _guard(name: str) -> str:
     return f"Guard it: {{% if {name} is defined %}}, or {name} | default(...)."
 
 
-def _remedy(kind: str, name: str) -> str:
+def _remedy(kind: str, name: str, filters: Container[str]) -> str:
     if kind == "filter" and name in ("fromjson", "from_json"):
         return (
             "There is no JSON parser in chat templates: require arguments as a mapping, or print the string as it is."
@@ -208,5 +206,10 @@ def _remedy(kind: str, name: str) -> str:
     if kind == "function" and name in _FILTERS:
         return f"Use the filter: x | {_FILTERS[name]}."
     if kind == "method":
+        if name in filters:
+            return f"Use the filter: x | {name}."
+        close = [method for method in sorted(_METHODS) if method == name.replace("_", "").lower()]
+        if close:
+            return f"The method is called {close[0]}."
         return "Only the methods of strings, lists, mappings and numbers exist here."
     return f"Remove it; apply_chat_template cannot be given a {kind} of your own."

@@ -12,7 +12,6 @@ from template_lint.model import Finding, Severity
 from template_lint.rendering.messages import REASONING_FIELDS
 from template_lint.rules.base import Rule
 from template_lint.rules.divergence import prefix_findings, require_turns
-from template_lint.rules.places import line_place
 from template_lint.rules.tokens import token_findings
 from template_lint.rules.wording import shorten, word_start
 from template_lint.scenarios.model import Scenario
@@ -83,7 +82,7 @@ class GenerationPromptPrefix(Rule):
             f" {shorten(earlier[start:], 24)} becomes {shorten(later[start:], 24)}"
             f" ({len(excused)} of {len(asked)} cases)",
             remedy="Send the reasoning back with each reply, and choose the thinking mode that the reply was made in.",
-            place=None if scenario.kwargs else line_place(facts, _printing_line(facts, first, offset)),
+            place=facts.printed_at(scenario, first.earlier, True, offset),
             scenario=scenario.name,
             severity=Severity.INFO,
             evidence={
@@ -96,11 +95,6 @@ class GenerationPromptPrefix(Rule):
 def _has_reasoning(question: Question) -> bool:
     reply = question.scenario.messages[question.later - 1]
     return any(reply.get(name) for name in REASONING_FIELDS)
-
-
-def _printing_line(facts: TemplateFacts, question: Question, offset: int) -> int | None:
-    messages, tools = question.scenario.messages[: question.earlier], question.scenario.tools
-    return facts.line_printing(messages, offset, tools=tools, generation_prompt=True)
 
 
 def _sentence(facts: TemplateFacts, divergence: Divergence) -> str:

@@ -9,6 +9,7 @@ from template_lint.facts import TemplateFacts
 from template_lint.facts.prefix import common_prefix_length, common_suffix_length
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule, Skip
+from template_lint.rules.divergence import require_turns
 from template_lint.rules.wording import shorten
 from template_lint.scenarios.catalogue import load_catalogue
 
@@ -32,7 +33,8 @@ class OpenTurn(Rule):
     What: a conversation that ends with a user message, and one that ends with a tool result, are rendered with and
     without the generation prompt and compared with the finished turn. Templates whose prompt ends right where the
     reply begins need no generation prompt: an info says so. So it does where the prompt after a tool result is another
-    than after a user message.
+    than after a user message, and where a generation prompt that has no effect is not how the finished turn begins.
+    Templates of judges, which quote a conversation, are not asked.
 
     Why it matters: without the header the model first has to write it, and those tokens are scored; with a header that
     is always there, every finished conversation ends in the middle of a turn.
@@ -46,7 +48,9 @@ class OpenTurn(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Try both kinds of last message; the same defect after both is one finding."""
+        require_turns(facts)
         asked = False
+        fits = True
         probe = load_catalogue()[0]
         openings: list[tuple[str, list[Any]]] = [("a user message", [_ASK])]
         if facts.tool_rules_apply:
@@ -60,6 +64,7 @@ class OpenTurn(Rule):
             if without is None or with_prompt is None or finished is None or _REPLY["content"] not in finished:
                 continue
             asked = True
+            fits = fits and finished.startswith(with_prompt)
             defect = _judge(facts, last, opening, (without, with_prompt, finished))
             if with_prompt.startswith(without):
                 prompts.append(with_prompt[len(without) :])
@@ -70,10 +75,10 @@ class OpenTurn(Rule):
         for group in defects.values():
             yield self._finding(facts, group)
         if prompts and not defects:
-            yield from self._prompts(facts, prompts)
+            yield from self._prompts(facts, prompts, fits)
 
-    def _prompts(self, facts: TemplateFacts, prompts: list[str]) -> Iterator[Finding]:
-        """Prompts that are no defect and that a trainer has to know of."""
+    def _prompts(self, facts: TemplateFacts, prompts: list[str], fits: bool) -> Iterator[Finding]:
+        """Prompts that are no defect and that a trainer has to know of. ``fits``: finished turns begin with them."""
         user, tool = prompts[0], prompts[-1]
         if user != tool:
             yield self.finding(
@@ -85,10 +90,17 @@ class OpenTurn(Rule):
                 evidence={"after_user": user, "after_tool": tool},
             )
         elif not any(prompts):
+            ends = (
+                "every prompt ends where the reply begins" if fits else "and the prompt changes with the reply (TL103)"
+            )
             yield self.finding(
                 facts,
-                "add_generation_prompt has no effect: every prompt ends where the reply begins",
-                remedy="Nothing to do: the turn is open as soon as the other's has ended.",
+                f"add_generation_prompt has no effect{':' if fits else ','} {ends}",
+                remedy=(
+                    "Nothing to do: the turn is open as soon as the other's has ended."
+                    if fits
+                    else "Print what a finished turn begins with, and only when add_generation_prompt is true."
+                ),
                 severity=Severity.INFO,
                 evidence={"after_user": user, "after_tool": tool},
             )

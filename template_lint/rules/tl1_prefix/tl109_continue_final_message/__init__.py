@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
-from template_lint.rules.places import line_place
 from template_lint.rules.wording import around, shorten
 
-_ASK = {"role": "user", "content": "When is high water?"}
+_ASK: dict[str, Any] = {"role": "user", "content": "When is high water?"}
 _PARTIAL = "High water is"
 _THINKS = r"think|thought|reason"
 
@@ -24,7 +24,7 @@ class ContinueFinalMessage(Rule):
     the begun text; a space at its end that is trimmed is an info. So is a header that the generation prompt leaves to
     the model, as ``<|channel|>final<|message|>``; a thinking block that is opened, closed or both is a warning. Where
     the generation prompt is no prefix of a finished turn anyway, or opens none, TL103 or TL108 says so and this rule is
-    skipped.
+    skipped. A template that prints text parts only is asked with those.
 
     Why it matters: prefilling, and resuming a rollout that was cut off, then shows the model another context than the
     one it sampled from.
@@ -38,12 +38,14 @@ class ContinueFinalMessage(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Continue one begun reply."""
-        begun = [_ASK, {"role": "assistant", "content": _PARTIAL}]
-        prompt = facts.render([_ASK], generation_prompt=True)
+        ask, begun = _begun(facts, _PARTIAL)
+        prompt = facts.render(ask, generation_prompt=True)
         finished = facts.render(begun)
         if prompt.text is None or finished.text is None:
             failed = prompt if prompt.text is None else finished
             raise Skip(f"a plain conversation does not render: {failed.error}: {failed.message[:120]}")
+        if _PARTIAL not in finished.text:
+            raise Skip("a reply is not in the prompt (TL204)")
         if not finished.text.startswith(prompt.text):
             raise Skip("the generation prompt is no prefix of the finished turn (TL103)")
         continued = facts.render(begun, continue_final=True)
@@ -55,13 +57,13 @@ class ContinueFinalMessage(Rule):
                 remedy="Print the content of the last assistant message, so that it can be found in the prompt.",
             )
         elif continued.text != expected:
-            if _letters(continued.text) != _letters(expected) and prompt.text == facts.render([_ASK]).text:
+            if _letters(continued.text) != _letters(expected) and prompt.text == facts.render(ask).text:
                 raise Skip("add_generation_prompt opens no turn (TL108)")
             yield self._differing(facts, begun, continued.text, expected)
         else:
             yield from self._trailing_space(facts, prompt.text)
 
-    def _differing(self, facts: TemplateFacts, begun: list[dict[str, str]], continued: str, expected: str) -> Finding:
+    def _differing(self, facts: TemplateFacts, begun: list[dict[str, Any]], continued: str, expected: str) -> Finding:
         offset = common_prefix_length(continued, expected)
         before = _put_before(continued, expected)
         earlier, at = around(expected, offset)
@@ -91,7 +93,7 @@ class ContinueFinalMessage(Rule):
 
     def _trailing_space(self, facts: TemplateFacts, prompt: str) -> Iterator[Finding]:
         """A begun text that ends with a space: the model goes on with a word, not with another space."""
-        begun = [_ASK, {"role": "assistant", "content": _PARTIAL + " "}]
+        _, begun = _begun(facts, _PARTIAL + " ")
         text = facts.render(begun, continue_final=True).text
         if text is not None and text == prompt + _PARTIAL:
             yield self.finding(
@@ -99,10 +101,20 @@ class ContinueFinalMessage(Rule):
                 f"continuing {_PARTIAL + ' '!r} loses the space at the end: the render ends with"
                 f" {shorten(text[-len(_PARTIAL) :])}",
                 remedy="Print the content of the last message without trimming it, or never cut a reply after a space.",
-                place=line_place(facts, facts.line_printing(begun, len(text) - 1)),
+                place=facts.place_in(begun, len(text) - 1),
                 evidence={"continued": text[-40:]},
                 severity=Severity.INFO,
             )
+
+
+def _begun(facts: TemplateFacts, text: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """A question, and the question with a begun reply: as plain text, or as text parts where only those are printed."""
+    plain = [_ASK, {"role": "assistant", "content": text}]
+    parts = [{**message, "content": [{"type": "text", "text": message["content"]}]} for message in plain]
+    for messages in (plain, parts):
+        if text.strip() in (facts.render(messages).text or ""):
+            return messages[:1], messages
+    return plain[:1], plain
 
 
 def _letters(text: str) -> str:
