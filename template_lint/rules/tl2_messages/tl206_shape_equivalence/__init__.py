@@ -19,7 +19,7 @@ from template_lint.rules.wording import around, shorten, word_start
 _REMEDIES = {
     Kind.ARGUMENTS: "Print arguments as they are where they are a string, and with tojson where they are a mapping.",
     Kind.EMPTY: "Treat content that is absent, null or empty alike: message.content or ''.",
-    Kind.NO_CALLS: "Test that there are calls, not that the key is there: {% if message.tool_calls %}.",
+    Kind.NO_CALLS: "Test that there are calls, not that the key is there, at each place: {% if message.tool_calls %}.",
     Kind.PARTS: "Print the text of a text part as if it were the whole content.",
     Kind.REASONING: "Read the reasoning from reasoning_content, thinking or reasoning, whichever is there.",
 }
@@ -110,9 +110,11 @@ def _printed_at(facts: TemplateFacts, variant: Variant, text: str, offset: int) 
 def _decided_at(facts: TemplateFacts, variant: Variant, shaped: str, usual: str) -> Place | None:
     """The condition, or the piece printed for one shape only, that makes the two prompts differ, where that is proven.
 
-    What prints arguments encodes them, too: that is not asked of conditions.
+    Not asked where what prints the difference makes it: of arguments, and of parts that do not leave out a text.
     """
     if variant.kind is Kind.ARGUMENTS or variant.usual is None:
+        return None
+    if variant.kind is Kind.PARTS and not usual.endswith(shaped[common_prefix_length(shaped, usual) :]):
         return None
     contexts = [
         facts.context(conversation.messages, conversation.tool_list, {}, True)
