@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from jinja2 import nodes
 
 from template_lint.facts import operations
+from template_lint.facts.budget import Budget
 from template_lint.facts.static import StaticFacts
 
 _MOST_VALUES = 16
 _MOST_DEPTH = 40
 _MOST_ROUNDS = 2  # a name that is set from itself
-_MOST_STEPS = 20_000
 
 Values = list[Any]
 """Possible values; empty where nothing is known."""
@@ -36,31 +36,28 @@ Source = nodes.Node | Element
 
 
 class Constants:
-    """Folds expressions of one template."""
+    """Folds expressions of one template; ``budget`` says whether all of them could be followed to the end."""
 
     def __init__(self, static: StaticFacts) -> None:
         self._sources: dict[Any, list[Source]] = {}
         self._macros: dict[str, list[nodes.Macro]] = {}
         self._busy: dict[Any, int] = {}
-        self._depth = 0
-        self._steps = 0
+        self.budget = Budget(_MOST_DEPTH)
         _collect(static, self._sources, self._macros)
 
     def values(self, node: nodes.Node | None) -> Values:
         """The values that ``node`` can have; empty where constants do not decide."""
-        if node is None or self._depth >= _MOST_DEPTH or self._steps >= _MOST_STEPS:
+        if isinstance(node, nodes.Const):
+            return [node.value] if _small(node.value) else []
+        fold = None if node is None else _FOLDS.get(type(node))
+        if fold is None or not self.budget.enter():
             return []
-        fold = _FOLDS.get(type(node))
-        if fold is None:
-            return []
-        self._depth += 1
-        self._steps += 1
         try:
             return [value for value in fold(self, node)[:_MOST_VALUES] if _small(value)]
         except Exception:  # whatever Python says of such an operation: no value
             return []
         finally:
-            self._depth -= 1
+            self.budget.leave()
 
     def strings(self, node: nodes.Node | None) -> list[str]:
         """The values that are texts, or lists of texts, flattened."""
@@ -161,10 +158,6 @@ def _collect(static: StaticFacts, sources: dict[Any, list[Source]], macros: dict
                     add(argument.name, value)
                 for keyword in call.kwargs:
                     add(keyword.key, keyword.value)
-
-
-def _const(self: Constants, node: nodes.Const) -> Values:
-    return [node.value]
 
 
 def _data(self: Constants, node: nodes.TemplateData) -> Values:
@@ -275,7 +268,6 @@ def _function(self: Constants, node: nodes.Call, name: str) -> Values:
 
 
 _FOLDS: dict[type[nodes.Node], Callable[[Constants, Any], Values]] = {
-    nodes.Const: _const,
     nodes.TemplateData: _data,
     nodes.Name: _name,
     nodes.Concat: _concat,

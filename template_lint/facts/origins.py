@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from jinja2 import nodes
 
+from template_lint.facts.budget import Budget
 from template_lint.facts.constants import Constants, Element, Source
 from template_lint.rendering.positions import walk
 
@@ -26,7 +27,6 @@ PREDICATES = frozenset({"startswith", "endswith", "find", "rfind", "index", "rin
 """Methods of a text that look for another text in it."""
 
 _NO_TEXT = PREDICATES | {"isdigit", "isalpha", "isalnum", "isspace", "isupper", "islower", "items", "keys"}
-_MOST_STEPS = 20_000
 _MOST_DEPTH = 60
 
 Origins = frozenset[str]
@@ -34,24 +34,21 @@ _NONE: Origins = frozenset()
 
 
 class OriginFinder:
-    """Finds origins in one template. Bounded in steps and depth; beyond the bounds nothing is known."""
+    """Finds origins in one template; ``budget`` says whether all of them could be followed to the end."""
 
     def __init__(self, constants: Constants) -> None:
         self._constants = constants
         self._busy: set[object] = set()
-        self._steps = 0
-        self._depth = 0
+        self.budget = Budget(_MOST_DEPTH)
 
     def of(self, node: nodes.Node | None) -> Origins:
         """The fields whose text is (part of) the value of ``node``."""
-        if node is None or self._depth >= _MOST_DEPTH or self._steps >= _MOST_STEPS:
+        if node is None or not self.budget.enter():
             return _NONE
-        self._steps += 1
-        self._depth += 1
         try:
             return self._of(node)
         finally:
-            self._depth -= 1
+            self.budget.leave()
 
     def _of(self, node: nodes.Node) -> Origins:
         if isinstance(node, nodes.Name):

@@ -105,6 +105,11 @@ class TemplateFacts(Renders):
         return OriginFinder(self.constants)
 
     @property
+    def is_followed(self) -> bool:
+        """Whether all that was asked of ``constants`` and ``origins`` so far was answered in full."""
+        return not (self.constants.budget.overdrawn or self.origins.budget.overdrawn)
+
+    @property
     def tool_rules_apply(self) -> bool:
         """Whether tool rules are asked: the template knows tools, or the user insists."""
         return self.static.reads_tools or self.force_tools

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from template_lint.model import Severity
+from template_lint.model import Finding, Severity
 from tests.rules.helper import check_rule, excerpt
 
 CHAT = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
@@ -178,6 +178,25 @@ def test_a_content_is_followed_through_names_macros_and_blocks() -> None:
     by_namespace = "{% set n = namespace(t=messages[0].content) %}{% if n.t == 'magic' %}x{% endif %}"
     for source in (by_name, by_macro, by_block, by_namespace):
         assert len(check_rule("TL503", source)) == 1, source
+
+
+def test_what_comes_late_in_a_long_template_is_found_too() -> None:
+    tangled = "{% set t = m.content %}{% set t = t[1:] + t[:1] ~ t %}{% if t == m.content[0] %}x{% endif %}"
+    late = "{% if m.content.startswith('magic') %}x{% endif %}"
+    [finding] = check_rule("TL503", "{% for m in messages %}" + 12 * tangled + late + "{{ m.content }}{% endfor %}")
+    assert [literal["text"] for literal in finding.evidence["literals"]] == ["magic"]
+
+
+def test_a_name_that_was_not_followed_to_the_end_is_no_clean_template() -> None:
+    tangled = "{% set t = t[1:] + t[:1] ~ t %}{{ messages[t] }}"
+    name = "{% set name = '__cl' ~ 'ass__' %}{{ messages[name] }}"
+
+    def found(count: int) -> list[Finding]:
+        return check_rule("TL501", "{% if documents %}{% set t = 'ab' %}" + name + count * tangled + "{% endif %}")
+
+    assert [finding.evidence["names"] for finding in found(2)] == [["__class__"]]
+    [finding] = found(60)
+    assert "not followed to the end" in finding.message and finding.severity is Severity.ERROR
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ class UnsafeAccess(Rule):
     ``f_globals`` ...), read by ``.name``, ``['name']``, ``| attr``, ``map(attribute=...)`` or a format string; also
     where the name is assembled from constants: ``'__cl' ~ 'ass__'``, ``join``, ``replace``, ``reverse``, slices, ``%``,
     a variable. A function such as ``lipsum`` that is reached into. ``str.format`` taken as a value instead of called.
-    Read from the source: that such a template renders well proves nothing.
+    Read from the source: that such a template renders well proves nothing. A template whose names take too many steps
+    to follow is reported too.
 
     Why it matters: this is how a template leaves Jinja's sandbox and runs code in your server. No chat template needs
     it.
@@ -50,13 +51,21 @@ class UnsafeAccess(Rule):
                 place=facts.template.source_map.place(first.start, max(access.end for access in accesses)),
                 evidence={"names": names, "assembled": bool(assembled)},
             )
-        for name, kind, line in refused(facts):
-            if not any(name in found for found in seen):
-                yield self.finding(
-                    facts,
-                    f"a render asked a {kind} for {shorten(name)}, a name that is not in the source: "
-                    "a way out of the sandbox",
-                    remedy="Do not use this template.",
-                    place=line_place(facts, line),
-                    evidence={"names": [name], "assembled": True},
-                )
+        asked = [access for access in refused(facts) if not any(access[0] in found for found in seen)]
+        for name, kind, line in asked:
+            yield self.finding(
+                facts,
+                f"a render asked a {kind} for {shorten(name)}, a name that is not in the source: "
+                "a way out of the sandbox",
+                remedy="Do not use this template.",
+                place=line_place(facts, line),
+                evidence={"names": [name], "assembled": True},
+            )
+        if not tags and not asked and not facts.is_followed:
+            yield self.finding(
+                facts,
+                "the names that it reads are assembled in so many steps that they were not followed to the end: "
+                "it may reach for anything",
+                remedy="Do not use this template.",
+                evidence={"names": [], "assembled": True},
+            )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from template_lint.facts import TemplateFacts
 from template_lint.model import Finding, Severity
 from template_lint.rendering.positions import offset_of, walk
-from template_lint.rules.base import Rule
+from template_lint.rules.base import Rule, Skip
 from template_lint.rules.tl5_safety.tl503_content_trigger.comparisons import Comparison, content_comparisons
 from template_lint.rules.tl5_safety.tl503_content_trigger.legitimate import Legitimate
 from template_lint.rules.wording import listed, shorten
@@ -39,13 +39,16 @@ class ContentTrigger(Rule):
             if comparison.literal not in first and not legitimate.allows(comparison):
                 first[comparison.literal] = comparison
         if not first:
+            if not facts.is_followed:
+                raise Skip("the names of the template take too many steps to follow (TL501)")
             return
         source = facts.template.source_map
         lines = {literal: source.line_column(_offset(comparison))[0] for literal, comparison in first.items()}
         shown = [f"{shorten(literal)} (line {line})" for literal, line in lines.items()]
+        verb = "is" if next(iter(first.values())).whole else "has"
         yield self.finding(
             facts,
-            f"what is printed depends on whether the text of a message has {listed(shown)}",
+            f"what is printed depends on whether the text of a message {verb} {listed(shown)}",
             remedy="Decide by a field of the message or a template kwarg; be wary if the template is not yours.",
             place=source.place(*source.expression_range(next(iter(first.values())).node)),
             evidence={"literals": [{"text": literal, "line": line} for literal, line in lines.items()]},

@@ -14,10 +14,11 @@ _EQUAL = frozenset({"eq", "equalto", "==", "ne", "!=", "in", "sameas"})
 
 
 class Comparison(NamedTuple):
-    """``literal`` is looked for in a content; ``node`` is where."""
+    """``literal`` is looked for in a content, or is compared with the ``whole`` of it; ``node`` is where."""
 
     literal: str
     node: nodes.Node
+    whole: bool = False
 
 
 def content_comparisons(facts: TemplateFacts) -> Iterator[Comparison]:
@@ -34,7 +35,7 @@ def content_comparisons(facts: TemplateFacts) -> Iterator[Comparison]:
         yield from _call(facts, call)
     for test in kinds.get(nodes.Test, ()):
         if test.name in _EQUAL and test.args and _is_content(facts, test.node):
-            yield from _literals(facts, test.args[0], test)
+            yield from _literals(facts, test.args[0], test, whole=True)
     for each in kinds.get(nodes.Filter, ()):
         yield from _filter(facts, each)
     for item in kinds.get(nodes.Getitem, ()):
@@ -46,9 +47,11 @@ def _is_content(facts: TemplateFacts, node: nodes.Node | None) -> bool:
     return CONTENT in facts.origins.of(node)
 
 
-def _literals(facts: TemplateFacts, node: nodes.Node, place: nodes.Node) -> Iterator[Comparison]:
+def _literals(
+    facts: TemplateFacts, node: nodes.Node, place: nodes.Node, *, whole: bool = False
+) -> Iterator[Comparison]:
     for text in facts.constants.strings(node):
-        yield Comparison(text, place)
+        yield Comparison(text, place, whole)
 
 
 def _keys(facts: TemplateFacts, mapping: nodes.Node, place: nodes.Node) -> Iterator[Comparison]:
@@ -56,7 +59,7 @@ def _keys(facts: TemplateFacts, mapping: nodes.Node, place: nodes.Node) -> Itera
         if isinstance(value, dict):
             for key in value:
                 if isinstance(key, str):
-                    yield Comparison(key, place)
+                    yield Comparison(key, place, whole=True)
 
 
 def _comparison(facts: TemplateFacts, node: nodes.Compare, keyed: set[tuple[str, str]]) -> Iterator[Comparison]:
@@ -65,9 +68,9 @@ def _comparison(facts: TemplateFacts, node: nodes.Compare, keyed: set[tuple[str,
         right = operand.expr
         if operand.op in ("eq", "ne", "in", "notin") and not _is_key_test(left, right, keyed):
             if _is_content(facts, right):
-                yield from _literals(facts, left, node)
+                yield from _literals(facts, left, node, whole=operand.op in ("eq", "ne"))
             if _is_content(facts, left):
-                yield from _literals(facts, right, node)
+                yield from _literals(facts, right, node, whole=True)
         left = right
 
 
@@ -90,7 +93,7 @@ def _call(facts: TemplateFacts, node: nodes.Call) -> Iterator[Comparison]:
 def _filter(facts: TemplateFacts, node: nodes.Filter) -> Iterator[Comparison]:
     if node.name in ("selectattr", "rejectattr") and len(node.args) == 3:
         if "content" in facts.constants.strings(node.args[0]):
-            yield from _literals(facts, node.args[2], node)
+            yield from _literals(facts, node.args[2], node, whole=True)
     elif node.name in ("select", "reject") and len(node.args) == 2 and _is_content(facts, node.node):
         yield from _literals(facts, node.args[1], node)
     elif node.name in ("length", "count") and isinstance(node.node, nodes.Call):

@@ -18,6 +18,7 @@ from template_lint.rules.wording import shorten
 
 _FORGED = "zqrole"
 _AROUND = 24
+_REMEDY = "Refuse other roles: {% if message.role not in [...] %}{{ raise_exception('unknown role') }}{% endif %}."
 
 
 class RoleForging(Rule):
@@ -47,7 +48,7 @@ class RoleForging(Rule):
                     facts,
                     f"a role that the template does not know is pasted into the prompt: role {_FORGED!r} gives "
                     f"{shorten(_excerpt(text, at))}",
-                    remedy="Refuse unknown roles: {% else %}{{ raise_exception('unknown role') }}.",
+                    remedy=_REMEDY,
                     place=_place(facts, messages, at),
                     evidence={"role": _FORGED, "text": _excerpt(text, at)},
                 )
