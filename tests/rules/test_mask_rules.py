@@ -55,6 +55,14 @@ def test_the_first_token_of_the_model_outside() -> None:
     assert finding.remedy.startswith("Leave the white space out")
 
 
+def test_white_space_of_the_prompt_that_is_marked_is_not_left_out() -> None:
+    source = template(RIGHT.replace("{{ message", "{{ '\\n' + message"))
+    source = source.replace("{{ '<|assistant|>' }}{% endif", "{{ '<|assistant|>\\n' }}{% endif")
+    [finding] = found(source)
+    assert finding.message.startswith("'\\n', which the generation prompt prints, is marked")
+    assert finding.remedy == "Put {% generation %} right behind what add_generation_prompt prints."
+
+
 def test_a_thinking_block_that_the_prompt_gives_is_no_beginning() -> None:
     source = template(
         "{{- '<|assistant|>' }}{% generation %}{{ '<think></think>' }}{{ message.content + '<|end|>' }}"
@@ -80,12 +88,12 @@ def test_white_space_after_the_terminator_is_a_warning() -> None:
     assert (finding.rule, finding.severity) == ("TL403", Severity.WARNING)
 
 
-def test_white_space_that_a_tag_makes_is_left_out_with_a_minus() -> None:
+def test_white_space_that_the_line_of_a_tag_makes_is_printed_after_the_tag() -> None:
     source = template(RIGHT.replace("{% endgeneration %}{{ '\\n' }}", "\n{% endgeneration %}"))
     [finding] = found(source)
     assert finding.message.startswith("'\\n' after the end of the turn is marked")
-    assert "{%- endgeneration %} leaves it out" in finding.remedy
-    assert found(source.replace("{% end", "{%- end")) == []
+    assert finding.remedy.endswith("and print white space after the tag.")
+    assert found(source.replace("\n{% endgeneration %}", "{% endgeneration %}{{ '\\n' }}")) == []
 
 
 def test_a_second_mark_after_the_terminator_may_stay_outside() -> None:

@@ -43,7 +43,7 @@ class MaskStart(Rule):
                 else:
                     wrong = Wrong(turn, "{text}, with which the model begins, is not marked", turn.start, begin)
                 found.append(wrong)
-        blank = [wrong for wrong in found if not wrong.text.strip()]
+        blank = [wrong for wrong in found if not wrong.text.strip() and wrong.start == wrong.turn.start]
         remedy = "Put {% generation %} right behind what add_generation_prompt prints."
         yield from mask_findings(self, facts, [wrong for wrong in found if wrong not in blank], remedy)
         remedy = "Leave the white space out, with {%- generation %} where the tag's line makes it: the prompt has none."

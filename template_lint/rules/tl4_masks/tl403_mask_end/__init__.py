@@ -35,7 +35,7 @@ class MaskEnd(Rule):
         spaces = [wrong for wrong in found if not wrong.text.strip()]
         remedy = "Put {% endgeneration %} right behind the token that ends the turn."
         yield from mask_findings(self, facts, [wrong for wrong in found if wrong not in spaces], remedy)
-        remedy += " Where the tag's line makes the white space, {%- endgeneration %} leaves it out."
+        remedy = f"{remedy[:-1]}, and print white space after the tag."
         yield from mask_findings(self, facts, spaces, remedy)
 
 
