@@ -166,6 +166,7 @@ def test_schemas_printed_as_python() -> None:
     source = SOUND.replace("{{ tools | tojson if tools }}", "{{ tools if tools }}")
     [finding] = check_rule("TL207", source)
     assert finding.evidence["shapes"] == ["tool schemas"]
+    assert finding.remedy.startswith("Print the tools with tojson")
     assert finding.severity is Severity.WARNING
 
 

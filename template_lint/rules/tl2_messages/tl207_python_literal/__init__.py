@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.literals import SCHEMAS, Literal, python_literals
-from template_lint.facts.variants import Kind
+from template_lint.facts.variants import Kind, Variant
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule
 from template_lint.rules.places import made_text_at, value_printed_at
@@ -16,6 +16,7 @@ _REMEDIES = {
     Kind.EMPTY: "Print content only where it is a string: message.content or ''.",
     Kind.PARTS: "Join the text parts where content is not a string, or refuse them with raise_exception.",
 }
+_SCHEMA_REMEDY = "Print the tools with tojson, unless the model was trained on what they look like here."
 
 
 class PythonLiteral(Rule):
@@ -50,8 +51,14 @@ class PythonLiteral(Rule):
             yield self.finding(
                 facts,
                 f"Python's {shorten(first.text)} reaches the prompt, with {listed(shapes)}",
-                remedy=_REMEDIES.get(first.variant.kind, "Print what is not a string with tojson."),
+                remedy=_remedy(first.variant),
                 place=place,
                 severity=Severity.WARNING if mild else None,
                 evidence={"literal": first.text, "shapes": shapes, "prompt": excerpt, "excerpt_offset": at},
             )
+
+
+def _remedy(variant: Variant) -> str:
+    if variant.title == SCHEMAS:
+        return _SCHEMA_REMEDY
+    return _REMEDIES.get(variant.kind, "Print what is not a string with tojson.")
