@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _LISTING = frozenset({"items", "tojson", "dictsort", "string", "list"})
 _REPLY = {"role": "assistant", "content": "zqreply"}
+GLOBALS = "a question with tools"
+"""Title of the probe for templates that read attributes of ``dict`` or ``namespace``."""
 
 
 class ProfileProbe(NamedTuple):
@@ -85,6 +87,11 @@ def _probes(facts: TemplateFacts) -> Iterator[ProfileProbe]:
     static = facts.static
     words = static.attributes | static.strings
     whole = _reads_whole_messages(static)
+    # First what differs whatever the conversation is like.
+    if _reaches_into_globals(static):
+        yield ProfileProbe(GLOBALS, [ASK], [TOOL])
+    if "additional_special_tokens" in static.free:
+        yield ProfileProbe("additional_special_tokens", [ASK], None)
     if facts.tool_rules_apply:
         (call,) = facts.shape.apply([CALL])
         yield ProfileProbe("content null beside a call", [ASK, {**call, "content": None}, TOOL_RESULT], [TOOL])
@@ -94,10 +101,6 @@ def _probes(facts: TemplateFacts) -> Iterator[ProfileProbe]:
     for key in REASONING_FIELDS:
         if key in words or whole:
             yield ProfileProbe(f"reasoning under the key '{key}'", [ASK, {**_REPLY, key: "zqreasoning"}], None)
-    if _reaches_into_globals(static):
-        yield ProfileProbe("a question with tools", [ASK], [TOOL])
-    if "additional_special_tokens" in static.free:
-        yield ProfileProbe("additional_special_tokens", [ASK], None)
 
 
 def _reads_whole_messages(static: StaticFacts) -> bool:

@@ -58,6 +58,14 @@ def test_a_crash_on_a_long_line_points_at_its_tag(version: str) -> None:
     assert excerpt(source, finding) == "{{ m.content.strip() if 'content' in m else '' }}"
 
 
+def test_what_differs_for_every_conversation_is_told_first() -> None:
+    [finding] = check_rule(
+        "TL701", CHAT.replace("m.content", "m.content or ''") + "{{ dict.from_keys([['a', 1]]) if tools }}"
+    )
+    assert "under 5.24 for a question with tools" in finding.message
+    assert finding.remedy.startswith("Call dict(...)")
+
+
 def test_only_conversations_that_differ_alike_are_said_to_differ_so() -> None:
     reasoning = "{% if m.thinking is string %}!{% endif %}{{ m.reasoning_content }}"
     source = CHAT.replace("{{ m.content }}", reasoning + "{{ m.content.strip() if 'content' in m }}")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.other_profile import (
+    GLOBALS,
     ProfileDifference,
     other_profile,
     profile_differences,
@@ -122,6 +123,8 @@ def _place(facts: TemplateFacts, difference: ProfileDifference, other: Profile) 
 
 def _remedy(difference: ProfileDifference) -> str:
     title = difference.probe.title
+    if title == GLOBALS:
+        return "Call dict(...) and namespace(...) only: most of their attributes are refused from 5.23 on."
     if title.startswith("content"):
         return "Read message.content or '', and send content as an empty string."
     if title.startswith("tool_calls"):
