@@ -32,7 +32,8 @@ class Cause(NamedTuple):
     ``combination`` (the first of several that must change together) or ``suspected`` (a lookahead expression; nothing
     was proven). ``outcome_earlier`` and ``outcome_later`` are the outcomes of the condition, None where a render did
     not reach it; or whether the piece was printed: both are true for a piece that moves behind what is appended.
-    ``printed`` says that it is a piece and no condition, also in a combination.
+    ``printed`` says that it is a piece and no condition, also in a combination; ``repeated`` that both renders print
+    it, one of them more often.
     """
 
     kind: str
@@ -43,6 +44,7 @@ class Cause(NamedTuple):
     outcome_later: bool | None
     proven: bool
     printed: bool = False
+    repeated: bool = False
 
     @property
     def moves(self) -> bool:
@@ -179,9 +181,17 @@ class _Pair:
 
     def moves(self, change: Change) -> bool:
         """Whether a piece taken from the earlier render is in the later one behind what is appended."""
-        at = {segment.occurrence: (start, segment.text) for start, segment in self.traces[1].placed()}
-        start, text = at.get(change.occurrences[0], (0, ""))
-        return bool(text) and start >= len(self.texts[0]) - len(text)
+        taken = sum(len(s.text) for s in self.traces[0].segments if s.occurrence in change.occurrences)
+        at = [start for start, s in self.traces[1].placed() if s.occurrence == change.occurrences[0] and s.text]
+        return bool(at) and at[0] >= len(self.texts[0]) - taken
+
+    def repeats(self, change: Change) -> bool:
+        """Whether the render that is not changed prints the piece too, for another message, and less often."""
+        own, other = (self._count(which, change.site) for which in (not change.in_earlier, change.in_earlier))
+        return own > other > 0
+
+    def _count(self, which: int, site: int) -> int:
+        return sum(segment.occurrence[0] == site and bool(segment.text) for segment in self.traces[which].segments)
 
     def asks_for_prompt(self, branch: Branch) -> bool:
         """Whether a condition turns on ``add_generation_prompt`` and on nothing that looks ahead.
@@ -365,7 +375,9 @@ def _proven(pair: _Pair, change: Change, kind: str) -> Cause:
         outcomes[which] = not change.value
     source = template.source_map.text[site.start : site.end]
     place = place_of(site, template.source_map)
-    return Cause(kind, site.number, place, source, outcomes[0], outcomes[1], True, change.value is None)
+    printed = change.value is None
+    repeated = printed and pair.repeats(change)
+    return Cause(kind, site.number, place, source, outcomes[0], outcomes[1], True, printed, repeated)
 
 
 def _suspicion(pair: _Pair) -> Cause | None:

@@ -188,8 +188,9 @@ def _because(cause: Cause | None, place: Place | None) -> str:
     if cause.moves:
         return f", because {source}, printed by {where}, moves behind what is appended{more}"
     if cause.printed:
+        often = "more often" if cause.repeated else "only"
         side = "before" if cause.outcome_earlier else "after"
-        return f", because {where} prints {source} only {side}{more}"
+        return f", because {where} prints {source} {often} {side}{more}"
     return f", because {source} on {where} {_turned(cause)}{more}"
 
 
