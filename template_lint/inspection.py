@@ -22,23 +22,19 @@ from template_lint.rules.registry import Entry, template_entries
 if TYPE_CHECKING:
     from template_lint.job import Job
 
-_FILES = frozenset({"tokenizer", "snapshot"})
 _UNRENDERABLE = Verdict(tito="unrenderable")
 
 
 def prepare_worker() -> None:
     """Make a fresh worker ready: bounds armed, everything alive now exempt from garbage collection.
 
-    The rules are imported that need nothing but a template.
+    A rule is imported when it is first asked: many templates know no tools, and half of the rules are about tools.
     """
     import template_lint.job  # what a job unpickles to
     import template_lint.rendering.profiles
     import template_lint.snapshot.model  # noqa: F401
 
     limits.arm_process()
-    for entry in template_entries():
-        if not _FILES.intersection(entry.needs):
-            _ = entry.rule
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
 

@@ -18,7 +18,7 @@ from template_lint.rendering.environment import (
     pinned_now,
 )
 from template_lint.rendering.limits import Limits, RenderStopped, check_output
-from template_lint.rendering.positions import SourceMap
+from template_lint.rendering.positions import SourceMap, remember_children
 from template_lint.rendering.profiles import Profile
 from template_lint.rendering.sites import Site, mark_sites, plain_code, traced_code
 from template_lint.rendering.trace import Trace, TracingEnvironment
@@ -59,7 +59,9 @@ class ChatTemplate:
     @cached_property
     def tree(self) -> nodes.Template:
         """The syntax tree; its nodes' ``lineno`` are Positions. Raises TemplateSyntaxError."""
-        return self._environment.parse(self.source)
+        tree = self._environment.parse(self.source)
+        remember_children(tree)
+        return tree
 
     @cached_property
     def source_map(self) -> SourceMap:

@@ -260,9 +260,24 @@ def test_each_token_is_cut_out_by_its_offset(pieces: list[str]) -> None:
         # Nothing but white space is ever lost between two tokens.
         assert text[end : token.offset].strip() == ""
         end = token.end
-    for line, _, value in triples:
-        assert isinstance(line, Position)
-        assert text.startswith(value, line.offset)
+    for line, kind, value in triples:
+        if kind != "whitespace":  # the parser never sees it
+            assert isinstance(line, Position)
+            assert text.startswith(value, line.offset)
+
+
+@pytest.mark.parametrize("limits", [{}, {"only": ("body",)}, {"exclude": ("body", "test")}, {"only": ()}])
+def test_a_node_remembers_the_children_that_jinja_finds(limits: dict[str, tuple[str, ...]]) -> None:
+    source = (
+        "{% macro m(a, b=1) %}{{ a[b:2] }}{% endmacro %}"
+        "{% for x in [1, 2] if x is not none recursive %}{{ m(x, **k) if x else {'a': -x} }}{% else %}none{% endfor %}"
+        "{% set y %}{% filter upper %}{{ 'a' ~ y | join(',') }}{% endfilter %}{% endset %}"
+        "{% if a and not b %}1{% elif c > 2 %}2{% else %}{% generation %}3{% endgeneration %}{% endif %}"
+    )
+    nodes_seen = list(walk(ChatTemplate(source, PROFILE).tree))
+    assert len(nodes_seen) > 50
+    for node in nodes_seen:
+        assert list(node.iter_child_nodes(**limits)) == list(nodes.Node.iter_child_nodes(node, **limits))
 
 
 @settings(max_examples=400, deadline=None)
