@@ -31,6 +31,7 @@ WIDTH = 100
 
 _NEEDS = {
     "tools": "a template that knows tools, or `--require tools`",
+    "generation": "a template with `{% generation %}`",
     "tokenizer": "a tokenizer, from the model folder or `--tokenizer`",
     "snapshot": "a model folder or repository with more than one copy of the template",
 }

@@ -184,6 +184,8 @@ def _unmet(needs: Sequence[str], facts: TemplateFacts) -> str | None:
         return "the template is empty (TL001)"
     if "tools" in needs and not facts.tool_rules_apply:
         return "the template knows no tools (TL200)"
+    if "generation" in needs and not facts.static.has_generation_tag:
+        return "no {% generation %} in the template (TL401)"
     if "tokenizer" in needs and facts.tokenization is None:
         return facts.no_tokenizer
     if "snapshot" in needs and (facts.snapshot is None or len(facts.snapshot.copies) < 2):

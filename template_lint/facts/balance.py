@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PLAIN = frozenset({"chat"})
 _WITH_TOOLS = frozenset({"parallel-calls", "two-rounds", "after-user-turn"})
 # A thinking block is closed alone where it was opened in the prompt, or where there was no thinking.
-_THINKING = re.compile(r"think|thought|reason", re.IGNORECASE)
+_THINKING = r"think|thought|reason"
 
 
 class Imbalance(NamedTuple):
@@ -62,7 +62,7 @@ def imbalances(facts: TemplateFacts) -> list[Imbalance]:
     plain = "" if turn is None else turn.text
     for region, marks in regions:
         for opener in dict.fromkeys(mark for mark, _ in marks):
-            if _THINKING.search(opener) or opener == "<s>":
+            if re.search(_THINKING, opener, re.IGNORECASE) or opener == "<s>":
                 continue
             for closer in partners(opener):
                 if closer in seen and (opener, closer) not in found:

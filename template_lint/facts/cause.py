@@ -20,7 +20,7 @@ from template_lint.rendering.template import ChatTemplate
 from template_lint.rendering.trace import Branch, Occurrence, Segment, Trace
 from template_lint.scenarios.model import strings_of
 
-_LOOKS_AHEAD = re.compile(r"\bloop\b|messages|\blast\b|\bindex")
+_LOOKS_AHEAD = r"\bloop\b|messages|\blast\b|\bindex"
 _MOST_FLIPS = 60
 _MOST_PAIRED = 8
 
@@ -200,7 +200,7 @@ class _Pair:
         """
         site = self.template.sites[branch.occurrence[0]]
         source = self.template.source_map.text[site.start : site.end]
-        return "add_generation_prompt" in source and not _LOOKS_AHEAD.search(source)
+        return "add_generation_prompt" in source and not re.search(_LOOKS_AHEAD, source)
 
     def _render(self, which: int, changes: list[Change]) -> str | None:
         if not changes:

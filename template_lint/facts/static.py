@@ -19,7 +19,7 @@ SPECIAL_TOKEN_NAMES = frozenset(
 )
 """Variables that come from the tokenizer's special tokens where it has them."""
 
-_THINKING = re.compile(r"think|reason|thought|truncate_history|effort", re.IGNORECASE)
+_THINKING = r"think|reason|thought|truncate_history|effort"
 _MAX_VALUES = 3
 
 NodeT = TypeVar("NodeT", bound=nodes.Node)
@@ -62,7 +62,7 @@ class StaticFacts(NamedTuple):
     def switches(self) -> list[dict[str, Any]]:
         """Template kwargs that look like thinking switches, one setting each, in a fixed order."""
         settings: list[dict[str, Any]] = []
-        for name in filter(_THINKING.search, self.kwargs):
+        for name in [name for name in self.kwargs if re.search(_THINKING, name, re.IGNORECASE)]:
             words = [value for value in self.compared.get(name, []) if isinstance(value, str)]
             choices: list[Any] = list(dict.fromkeys(words))[:_MAX_VALUES]
             given = self.defaults.get(name)

@@ -174,7 +174,7 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
                 pass
         return super().getattr(obj, attribute)
 
-    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: B902, N805
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
         """``obj(...)`` in a template. Nobody can hang Jinja's marks on a method written in C, or on a macro."""
         kind = type(__obj)
         if kind is Macro:

@@ -42,8 +42,9 @@ class Rule:
     transcript, ``example.txt``, lies beside the rule instead of example templates).
 
     ``needs`` names what must be there for the question to make sense: ``template`` (one was found), ``syntax`` (it
-    compiles), ``tools`` (it knows tools, or the user insists), ``tokenizer``, ``snapshot`` (the files around the
-    template). A rule whose needs are not met is skipped with the reason.
+    compiles), ``tools`` (it knows tools, or the user insists), ``generation`` (it has the tag), ``tokenizer``,
+    ``snapshot`` (the files around the template). A rule whose needs are not met is skipped with the reason, and is not
+    even imported.
     """
 
     code: ClassVar[str]

@@ -31,8 +31,6 @@ class Wrong(NamedTuple):
 
 def judged(facts: TemplateFacts) -> list[MarkedTurn]:
     """The turns to judge. None where tags are displaced: that is TL404's to report."""
-    if not facts.static.has_generation_tag:
-        raise Skip("no {% generation %} in the template (TL401)")
     turns = marked_turns(facts)
     if not turns:
         raise Skip("no finished reply can be judged: none is printed, or each rewrites what came before")

@@ -21,7 +21,7 @@ _SOURCE = (
     r"|\bloop\.(?:first|last|index0?)\b|\bmessages?\s*\[|\bmessage\.(?:role|content)\b"
     r"|[=!]=\s*['\"](?:user|system|assistant|tool)['\"]"
 )
-_ESCAPE = re.compile(r"\\[ntr]")
+_ESCAPE = r"\\[ntr]"
 _JSON_STRING = r'(?:[:\[{,(=]\s*|^)"(?:[^"\\]|\\.)*$'
 _BEGIN = r"\s+(<s>|<bos>|<BOS>|<\|begin_of_text\|>|<｜begin▁of▁sentence｜>|<\|startoftext\|>|<\|endoftext\|>|\[gMASK\])"
 _LOOK_BACK = 400
@@ -74,7 +74,7 @@ class LiteralLeak(Rule):
 
     def _escape(self, facts: TemplateFacts, prompts: list[tuple[Conversation, str]]) -> Iterator[Finding]:
         for conversation, text in prompts:
-            for match in _ESCAPE.finditer(text):
+            for match in re.finditer(_ESCAPE, text):
                 line = text[max(0, match.start() - _LOOK_BACK) : match.start()].rpartition("\n")[2]
                 if re.search(_JSON_STRING, line):
                     continue

@@ -15,7 +15,7 @@ from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import shorten
 
-_BEGINS = re.compile(r"bos|begin.?of|start.?of.?(text|sentence|doc)", re.IGNORECASE)
+_BEGINS = r"bos|begin.?of|start.?of.?(text|sentence|doc)"
 
 
 class DoubleBos(Rule):
@@ -88,7 +88,7 @@ def _second(facts: TemplateFacts, text: str) -> tuple[str, int] | None:
         bos = named
     else:
         match = MARK.match(text, start)
-        if match is None or not _BEGINS.search(match[0]):
+        if match is None or not re.search(_BEGINS, match[0], re.IGNORECASE):
             return None
         bos = match[0]
     at = text.find(bos, start + len(bos))

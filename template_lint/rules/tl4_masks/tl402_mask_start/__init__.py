@@ -26,6 +26,7 @@ class MaskStart(Rule):
     code = "TL402"
     name = "mask-start"
     severity = Severity.ERROR
+    needs = ("template", "syntax", "generation")
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Compare both offsets in every turn that has a mark."""

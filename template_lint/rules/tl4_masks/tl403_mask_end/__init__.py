@@ -27,6 +27,7 @@ class MaskEnd(Rule):
     code = "TL403"
     name = "mask-end"
     severity = Severity.ERROR
+    needs = ("template", "syntax", "generation")
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Compare both offsets in every turn that has a mark."""

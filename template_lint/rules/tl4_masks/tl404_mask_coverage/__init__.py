@@ -30,10 +30,11 @@ class MaskCoverage(Rule):
     code = "TL404"
     name = "mask-coverage"
     severity = Severity.ERROR
+    needs = ("template", "syntax", "generation")
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """The tags' places, then the spans of every turn."""
-        displaced = displaced_tags(facts) if facts.static.has_generation_tag else []
+        displaced = displaced_tags(facts)
         source_map = facts.template.source_map
         for offset in displaced[:1]:
             at = source_map.text.find(_TAG, offset)

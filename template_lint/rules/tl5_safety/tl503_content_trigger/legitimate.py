@@ -11,14 +11,13 @@ from template_lint.facts.origins import CONTENT, PART
 from template_lint.rendering.api import CONTINUE_TAG
 from template_lint.rules.tl5_safety.tl503_content_trigger.comparisons import Comparison
 
-_MARKER = re.compile(r"(?:<[^<>\n]*+>?+|\[[A-Z_ /]++\]?+|[\s\w>/]++)++")
-_OPENING = re.compile(r"\s*[<\[]")
-_OF_TURNS = re.compile(
+_MARKER = r"(?:<[^<>\n]*+>?+|\[[A-Z_ /]++\]?+|[\s\w>/]++)++"
+_OPENING = r"\s*[<\[]"
+_OF_TURNS = (
     r"think|thought|reason|answer|tool|function|call|response|observation|channel|message|role|turn|final|begin|end|sys|inst"
-    r"|user|assistant|image|video|audio|sep",
-    re.IGNORECASE,
+    r"|user|assistant|image|video|audio|sep"
 )
-_SWITCH = re.compile(r"\s*/(?:no[_-]?)?think(?:ing)?\s*")
+_SWITCH = r"\s*/(?:no[_-]?)?think(?:ing)?\s*"
 _PART_TYPES = frozenset({"text", "image", "image_url", "video", "video_url", "audio", "audio_url", "input_audio"})
 
 
@@ -37,10 +36,14 @@ class Legitimate:
         if (
             not any(character.isalnum() for character in literal)
             or literal == CONTINUE_TAG
-            or _SWITCH.fullmatch(literal)
+            or re.fullmatch(_SWITCH, literal)
         ):
             return True
-        if _OPENING.match(literal) and _MARKER.fullmatch(literal) and _OF_TURNS.search(literal):
+        if (
+            re.match(_OPENING, literal)
+            and re.fullmatch(_MARKER, literal)
+            and re.search(_OF_TURNS, literal, re.IGNORECASE)
+        ):
             return True
         return literal in _PART_TYPES or literal in self._keys_of_content()
 
