@@ -65,7 +65,7 @@ class ResponseParser:
 
     def _ask(self, question: Callable[[], Any]) -> Parsed:
         try:
-            with self._limits.render():
+            with self._limits:
                 # A stranger's transform can make much out of little: what comes back is measured before it is used.
                 message = json.loads(check_output(json.dumps(question())))
         except RenderStopped as stop:

@@ -89,7 +89,7 @@ class TemplateFacts(Renders):
     def directives(self) -> list[Directive]:
         """The comments that speak to the linter, in order; none where reading them had to be stopped."""
         try:
-            with self.template.limits.render():
+            with self.template.limits:
                 return find_directives(self.source, self.template.environment.lexer)
         except RenderStopped:
             return []

@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Callable
 from functools import cached_property, lru_cache
-from types import BuiltinMethodType, FrameType
+from types import BuiltinMethodType, FrameType, NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import jinja2
@@ -120,7 +120,15 @@ def _tojson(
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
+    if separators is None and type(indent) in (int, NoneType) and type(ensure_ascii) is type(sort_keys) is bool:
+        return _encoder(ensure_ascii, indent, sort_keys).encode(x)
     return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+@lru_cache(maxsize=64)
+def _encoder(ensure_ascii: bool, indent: int | None, sort_keys: bool) -> json.JSONEncoder:
+    """What ``json.dumps`` makes anew for each call."""
+    return json.JSONEncoder(ensure_ascii=ensure_ascii, indent=indent, sort_keys=sort_keys)
 
 
 # What a template mostly reaches into. For these the sandbox's answer depends on type and name alone.

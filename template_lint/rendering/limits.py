@@ -33,12 +33,14 @@ HARD_SECONDS = 5.0
 TEMPLATE_SECONDS = 20.0
 MEMORY_BYTES = 512 * 1024 * 1024
 OUTPUT_CHARACTERS = 8 * 1024 * 1024
+_TOO_LITTLE = 0.01  # seconds: such a timer might go off before the render begins
 
 
 class Limits:
     """The bounds of one template: each render has its own time, all renders together have ``TEMPLATE_SECONDS``.
 
-    Inert where the platform has no timers, off the main thread, and until ``arm_process`` was called.
+    ``with limits:`` holds one render. Inert where the platform has no timers, off the main thread, and until
+    ``arm_process`` was called.
     """
 
     armed = False
@@ -46,29 +48,31 @@ class Limits:
 
     def __init__(self) -> None:
         self._spent = 0.0
+        self._started: float | None = None
 
-    @contextlib.contextmanager
-    def render(self) -> Iterator[None]:
-        """Run one render within the bounds. Raises RenderStopped."""
+    def __enter__(self) -> None:
+        """Begin one render. Raises RenderStopped where no time is left."""
         if not Limits.armed:
-            yield
             return
         left = TEMPLATE_SECONDS - self._spent
-        if left <= 0:
+        if left < _TOO_LITTLE:
             raise RenderStopped("time", f"{TEMPLATE_SECONDS:g} s for all renders of one template")
-        started = time.process_time()
+        self._started = time.process_time()
         Limits._running = True
         signal.setitimer(signal.ITIMER_VIRTUAL, HARD_SECONDS)
         signal.setitimer(signal.ITIMER_PROF, min(SOFT_SECONDS, left))
-        try:
-            yield
-        except MemoryError:
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        """End it. Raises RenderStopped in place of a MemoryError."""
+        if self._started is None:
+            return
+        Limits._running = False
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        self._spent += time.process_time() - self._started
+        self._started = None
+        if kind is not None and issubclass(kind, MemoryError):
             raise RenderStopped("memory", f"{MEMORY_BYTES >> 20} MiB") from None
-        finally:
-            Limits._running = False
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-            self._spent += time.process_time() - started
 
 
 def check_output(text: str) -> str:

@@ -92,20 +92,20 @@ class ChatTemplate:
 
     @cached_property
     def _marked(self) -> str:
-        with self.limits.render():
+        with self.limits:
             _ = self.sites
             return self._environment.compile(self.tree, raw=True)
 
     @cached_property
     def _code(self) -> CodeType:
         code = plain_code(self._marked)
-        with self.limits.render():
+        with self.limits:
             return compile(code, "<template>", "exec")
 
     @cached_property
     def _plain(self) -> Template:
         code = self._code
-        with self.limits.render():
+        with self.limits:
             return Template.from_code(self._environment, code, self._environment.globals)
 
     def variant(self, *, profile: Profile | None = None, clock: Clock | None = None) -> ChatTemplate:
@@ -124,7 +124,7 @@ class ChatTemplate:
         printed = 0
         try:
             template = self._plain
-            with self.limits.render():
+            with self.limits:
                 blocks: Any = template.root_render_func(template.new_context(dict(context)))
                 for block in blocks:
                     printed += len(block)
@@ -138,7 +138,7 @@ class ChatTemplate:
         """Render with exactly these variables. Never raises for what a template does."""
         try:
             template = self._plain
-            with self.limits.render():
+            with self.limits:
                 return Outcome(check_output("".join(template.root_render_func(template.new_context(dict(context))))))
         except (Exception, RenderStopped) as error:
             return self._failed(error, "_plain")
@@ -151,7 +151,7 @@ class ChatTemplate:
         try:
             template = self._plain
             tag.tracking = blocks, spans
-            with self.limits.render():
+            with self.limits:
                 # Not extend(): the generation tag looks at the blocks while they grow.
                 for block in template.root_render_func(template.new_context(dict(context))):
                     blocks.append(block)
@@ -165,7 +165,7 @@ class ChatTemplate:
     def _traced(self) -> tuple[Template, TracingEnvironment]:
         environment = make_environment(self.profile, TracingEnvironment, clock=self._clock)
         code = traced_code(self._marked)
-        with self.limits.render():
+        with self.limits:
             compiled = compile(code, "<template>", "exec")
             return Template.from_code(environment, compiled, environment.globals), environment
 
@@ -176,7 +176,7 @@ class ChatTemplate:
             template, environment = self._traced
             environment.trace = trace
             environment.concat = trace.concat  # type: ignore[method-assign]
-            with self.limits.render():
+            with self.limits:
                 text = trace.concat(template.root_render_func(template.new_context(dict(context))))
                 trace.segments = text._segments  # type: ignore[attr-defined]
                 return Outcome(check_output("".join([segment.text for segment in trace.segments]))), trace

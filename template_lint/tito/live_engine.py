@@ -91,7 +91,7 @@ class TransformersEngine:
         """One call of apply_chat_template as an Outcome; never raises."""
         call = {"tools": None if tools is None else list(tools), **options, **kwargs, **self._template()}
         try:
-            with self._clock(), self._limits.render():
+            with self._clock(), self._limits:
                 text = self.tokenizer.apply_chat_template(
                     list(messages), add_generation_prompt=add_generation_prompt, tokenize=False, **call
                 )
@@ -136,7 +136,7 @@ class TransformersEngine:
             return None
         call = {"tools": None if tools is None else list(tools), **(kwargs or {}), **self._template()}
         try:
-            with self._clock(), self._limits.render():
+            with self._clock(), self._limits:
                 encoded = self.tokenizer.apply_chat_template(
                     list(messages), tokenize=True, return_dict=True, return_assistant_tokens_mask=True, **call
                 )

@@ -41,7 +41,7 @@ def disagreements(facts: TemplateFacts) -> Iterator[Disagreement]:
             continue
         context = facts.context(messages, tools, {}, True)
         try:
-            with facts.template.limits.render():
+            with facts.template.limits:
                 other = environment.render_str(facts.source, **context)
         except RenderStopped:
             return
