@@ -146,6 +146,14 @@ def test_dropped_call_dropped_result_and_ignored_tools() -> None:
     assert finding.remedy.startswith("Pass the schemas as the template kwarg available_tools")
 
 
+def test_tools_that_hang_on_the_system_message_are_shown_where_they_are_printed() -> None:
+    tools = "{{ tools | tojson if tools }}"
+    for condition in ("messages[0].role == 'system'", "messages[0].role != 'system'"):
+        source = TOOLS.replace(tools, "{% if " + condition + " %}" + tools + "{% endif %}")
+        [finding] = check_rule("TL203", source)
+        assert excerpt(source, finding) == "tools | tojson if tools"
+
+
 def test_a_judge_that_prints_the_reply_alone_drops_no_result() -> None:
     source = (
         "{{ 'with tools' if tools }}{% for m in messages if m.role == 'assistant' %}Judge: {{ m.content }}{% endfor %}"

@@ -209,6 +209,15 @@ def test_text_beside_a_call_and_reasoning_of_the_live_turn() -> None:
     assert "reasoning before a call in the current turn" in dropped
 
 
+def test_what_is_dropped_beside_a_call_points_at_the_branch_that_drops_it() -> None:
+    source = STRICT.replace(CONTENT, "{% if not m.tool_calls %}" + CONTENT + "{% endif %}")
+    [finding] = check_rule("TL204", source)
+    assert excerpt(source, finding).startswith("c.function.arguments if")
+    source = STRICT.replace(CALLS, "{{ m.reasoning_content if m.reasoning_content and not m.tool_calls }}" + CALLS)
+    [finding] = check_rule("TL204", source)
+    assert excerpt(source, finding) == "m.reasoning_content"
+
+
 def test_reasoning_that_a_template_kwarg_keeps_is_an_info() -> None:
     shown = "{{ m.reasoning_content if m.reasoning_content and enable_thinking }}"
     [finding] = check_rule("TL204", STRICT.replace(CALLS, shown + CALLS))

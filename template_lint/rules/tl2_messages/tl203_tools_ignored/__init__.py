@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.probes import ASK, CALL_NAME, SYSTEM, TOOL
+from template_lint.facts.probes import ASK, CALL_NAME, SYSTEM
+from template_lint.facts.variants import Conversation
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
+from template_lint.rules.places import printed_at
 
 
 class ToolsIgnored(Rule):
@@ -28,7 +30,8 @@ class ToolsIgnored(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Look for the schema's name, with and without a system message."""
-        outcomes = [facts.render(messages, tools=[TOOL], generation_prompt=True) for messages in ([ASK], [SYSTEM, ASK])]
+        conversations = (Conversation([ASK]), Conversation([SYSTEM, ASK]))
+        outcomes = [conversation.render(facts) for conversation in conversations]
         texts = [outcome.text for outcome in outcomes if outcome.text is not None]
         if not texts:
             raise Skip(f"no prompt with tools= renders: {outcomes[0].error}: {outcomes[0].message[:120]}")
@@ -43,12 +46,14 @@ class ToolsIgnored(Rule):
                 facts,
                 "tools= is rendered only beside a system message: without one the tool is not in the prompt",
                 remedy="Always send a system message with this template, or render tools without one too.",
+                place=printed_at(facts, conversations[1], texts[1].index(CALL_NAME)),
             )
         elif len(texts) == 2 and CALL_NAME not in texts[1]:
             yield self.finding(
                 facts,
                 "tools= is rendered only where there is no system message: with one the tool is not in the prompt",
                 remedy="Put the schemas into the system message yourself, or render tools beside it.",
+                place=printed_at(facts, conversations[0], texts[0].index(CALL_NAME)),
             )
 
 

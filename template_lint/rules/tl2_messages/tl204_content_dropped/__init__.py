@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.probes import ASK, RESULT, SYSTEM, TOOL_RESULT
+from template_lint.facts.probes import ARGUMENT, ASK, RESULT, SYSTEM, TOOL_RESULT
 from template_lint.facts.variants import (
     BESIDE,
     REPLY,
@@ -21,10 +21,11 @@ from template_lint.facts.variants import (
     usual_call,
     variants,
 )
-from template_lint.model import Finding, Severity
+from template_lint.model import Finding, Place, Severity
 from template_lint.rendering.messages import REASONING_FIELDS
 from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule
+from template_lint.rules.places import field_place, printed_at
 from template_lint.rules.wording import listed, setting
 
 DEVELOPER = "a developer message"
@@ -34,13 +35,15 @@ _WHOLE_PART = re.compile(r"""["']thinking["']: *["']""")
 class _Group(NamedTuple):
     """Fields that vanish for one reason: what to say and what to do about it.
 
-    ``without`` is the template kwarg that keeps them. A ``limit`` of what the template takes is an info.
+    ``without`` is the template kwarg that keeps them. A ``limit`` of what the template takes is an info. ``place`` is
+    where the field is read, or the branch that leaves it out; None where no one line does.
     """
 
     fields: list[str]
     remedy: str
     without: str = ""
     limit: bool = False
+    place: Place | None = None
 
 
 class ContentDropped(Rule):
@@ -76,6 +79,7 @@ class ContentDropped(Rule):
                     f"{listed(group.fields, 4)} {'is' if len(group.fields) == 1 else 'are'} not in the prompt"
                     f"{group.without}, and no error is raised",
                     remedy=group.remedy,
+                    place=group.place,
                     severity=Severity.INFO if group.limit else None,
                     evidence={"dropped": group.fields},
                 )
@@ -128,10 +132,13 @@ def _typed(facts: TemplateFacts) -> _Group:
 
 
 def _beside_a_call(facts: TemplateFacts) -> _Group:
-    usual = tool_conversation(facts).render(facts).text
+    conversation = tool_conversation(facts)
+    usual = conversation.render(facts).text
     beside = Conversation([ASK, {**usual_call(facts), "content": BESIDE}, TOOL_RESULT]).render(facts)
     found = _missing(beside, {"text beside a tool call": BESIDE}) if usual and RESULT in usual else []
-    return _Group(found, "Render message.content in the assistant's turn, also where there are calls.")
+    remedy = "Render message.content in the assistant's turn, also where there are calls."
+    place = printed_at(facts, conversation, usual.index(ARGUMENT)) if found and usual and ARGUMENT in usual else None
+    return _Group(found, remedy, place=place)
 
 
 def _reasoning(facts: TemplateFacts) -> _Group:
@@ -146,22 +153,24 @@ def _reasoning(facts: TemplateFacts) -> _Group:
     found = _missing(asked.render(facts), {before: THOUGHT})
     if not found:
         return nothing
+    place = field_place(facts, *REASONING_FIELDS)
     for name in REASONING_FIELDS:
         if _shows_thought(reasoned_call(facts, name).render(facts)):
             remedy = f"Send it under the name {name}, which the template prints."
-            return _Group(["reasoning under the name reasoning_content"], remedy)
+            return _Group(["reasoning under the name reasoning_content"], remedy, place=place)
     part = {**usual_call(facts), "content": [{"type": "thinking", "thinking": THOUGHT}]}
     shown = Conversation([ASK, part, TOOL_RESULT]).render(facts)
     # A part that is printed whole, its keys included, is no part that the template knows.
     if _shows_thought(shown) and not _WHOLE_PART.search(shown.text or ""):
         remedy = "Send it as a content part of type 'thinking', which the template prints."
-        return _Group(["reasoning as a field of the message"], remedy)
+        return _Group(["reasoning as a field of the message"], remedy, place=place)
     for kwargs in facts.switches:
         outcome = facts.render(asked.messages, tools=asked.tool_list, generation_prompt=True, kwargs=kwargs)
         if _shows_thought(outcome):
             remedy = f"Pass {setting(kwargs)} where the model is to think."
-            return _Group(found, remedy, without=f" without {setting(kwargs)}", limit=True)
-    return _Group(found, "Keep the reasoning of the turn that is still going on: the model continues from it.")
+            return _Group(found, remedy, without=f" without {setting(kwargs)}", limit=True, place=place)
+    remedy = "Keep the reasoning of the turn that is still going on: the model continues from it."
+    return _Group(found, remedy, place=place)
 
 
 def _shows_thought(outcome: Outcome) -> bool:
