@@ -89,6 +89,24 @@ def test_arguments_are_shown_where_one_set_encodes_them() -> None:
     assert excerpt(source, finding) == "c.function | tojson"
 
 
+def test_a_language_of_calls_that_is_not_json_must_refuse_arguments_that_are_json_text() -> None:
+    keys = (
+        "{% for k, v in c.function.arguments | items %}<{{ k }}>{{ v if v is string else v | tojson }}</>{% endfor %}"
+    )
+    calls = (
+        "{% for c in m.tool_calls or [] %}[{{ c.function.name }} "
+        "{% if c.function.arguments is string %}{{ c.function.arguments }}{% else %}"
+        + keys
+        + "{% endif %}]{% endfor %}"
+    )
+    source = SOUND.replace(CALLS, calls)
+    [finding] = check_rule("TL206", source)
+    assert finding.remedy.startswith("Refuse arguments that are a string with raise_exception")
+    refusing = source.replace("{{ c.function.arguments }}", "{{ raise_exception('a mapping, please') }}")
+    assert check_rule("TL206", refusing) == []
+    assert [f.evidence["refused"] for f in check_rule("TL211", refusing)] == [["arguments as a JSON string"]]
+
+
 def test_a_mapping_in_pythons_words_is_found_once() -> None:
     source = SOUND.replace(
         "c.function.arguments if c.function.arguments is string else c.function.arguments | tojson", "X"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ from template_lint.facts import TemplateFacts
 from template_lint.facts.cause import find_cause
 from template_lint.facts.literals import literal_in, python_literals
 from template_lint.facts.prefix import common_prefix_length
-from template_lint.facts.probes import ARGUMENT, RESULT
+from template_lint.facts.probes import ARGUMENT, CALL, RESULT
 from template_lint.facts.variants import JSON_RESULT, Kind, Variant, hard_variant, variants
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule
@@ -23,6 +24,10 @@ _REMEDIES = {
     Kind.PARTS: "Print the text of a text part as if it were the whole content.",
     Kind.REASONING: "Read the reasoning from reasoning_content, thinking or reasoning, whichever is there.",
 }
+_REFUSE = (
+    "Refuse arguments that are a string with raise_exception: no template can turn JSON into this language of calls."
+)
+_JSON_ARGUMENTS = "".join(json.dumps(CALL["tool_calls"][0]["function"]["arguments"]).split())
 _LEGITIMATE_BEFORE_QUOTE = (":", ",", "[", "(", "=")
 
 
@@ -59,7 +64,7 @@ class ShapeEquivalence(Rule):
                 yield self.finding(
                     facts,
                     f"{variant.title} gives another prompt: {_excerpt(usual, offset)} becomes {_excerpt(text, offset)}",
-                    remedy=_REMEDIES[variant.kind],
+                    remedy=_remedy(variant, usual),
                     place=place,
                     evidence=_evidence(variant.title, usual, text, offset),
                 )
@@ -97,6 +102,12 @@ def _is_python_as_mapping(facts: TemplateFacts, variant: Variant, usual: str, of
     if variant.kind is not Kind.ARGUMENTS or not usual.startswith("{'", offset - 1):
         return False
     return any(literal.variant.kind is Kind.HARD and literal.text[0] in "[{" for literal in python_literals(facts))
+
+
+def _remedy(variant: Variant, usual: str) -> str:
+    if variant.kind is Kind.ARGUMENTS and _JSON_ARGUMENTS not in "".join(usual.split()):
+        return _REFUSE
+    return _REMEDIES[variant.kind]
 
 
 def _printed_at(facts: TemplateFacts, variant: Variant, text: str, offset: int) -> Place | None:
