@@ -112,6 +112,33 @@ def test_causes_in_the_source(source: str, cut: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "remedy", "mended"),
+    [
+        (
+            "{% if tools is iterable and tools|length > 0 %}x{% endif %}",
+            "Ask for {% if tools %} instead.",
+            "{% if tools %}x{% endif %}",
+        ),
+        (
+            "{{ tools|map(attribute='type')|tojson if tools }}",
+            "Write | list before | tojson.",
+            "{{ tools|map(attribute='type')|list|tojson if tools }}",
+        ),
+        (
+            "{{ ('<'|safe) + messages[0].content }}",
+            "Leave | safe out, or join with ~.",
+            "{{ ('<'|safe) ~ messages[0].content }}",
+        ),
+    ],
+)
+def test_the_remedy_is_what_both_engines_agree_on(source: str, remedy: str, mended: str) -> None:
+    pytest.importorskip("minijinja")
+    [finding] = check_rule("TL702", CHAT + source)
+    assert finding.remedy == remedy
+    assert compared(CHAT + mended) == []
+
+
+@pytest.mark.parametrize(
     "source",
     [
         "{% generation %}x{% endgeneration %}",

@@ -56,9 +56,7 @@ class OtherEngine(Rule):
         return self.finding(
             facts,
             f"the template {'; '.join(texts)}",
-            remedy="Make sure that your server's engine has these."
-            if partial
-            else "Write it so that every engine agrees, or keep a copy for other engines.",
+            remedy=" ".join(dict.fromkeys(cause.remedy for cause in group)),
             place=group[0].place,
             severity=Severity.INFO if partial else None,
             evidence={"causes": [cause.text for cause in group]},

@@ -19,16 +19,24 @@ _PASSED_AS_NONE = frozenset({"tools", "documents"})
 """Variables that apply_chat_template passes as None where there are none."""
 
 _PLAIN_KWARGS = frozenset({"indent"})
+_SERVER = "Make sure that your server's engine has these."
 
 
 class Cause(NamedTuple):
-    """``text`` completes the sentence "the template ..."; ``partial`` where only engines without an optional part are
-    concerned.
+    """``text`` completes the sentence "the template ..."; ``remedy`` is what all engines agree on instead; ``partial``
+    where only engines without an optional part are concerned.
     """
 
     text: str
     place: Place
+    remedy: str
     partial: bool = False
+
+
+_nowhere = Place(0, 0, 0, 0, 0, 0)
+_GENERATION = Cause(
+    "has {% generation %}, a tag that minijinja does not know", _nowhere, "Serve a copy without {% generation %}."
+)
 
 
 def causes(facts: TemplateFacts) -> list[Cause]:
@@ -50,20 +58,17 @@ def _all(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
 
 def _tags(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
     source = facts.template.source_map
-    words = {"generation": Cause("has {% generation %}, a tag that minijinja does not know", _nowhere)}
+    words = {"generation": _GENERATION}
     for word in ("break", "continue"):
         option = f"has {{% {word} %}}, which minijinja knows only where it was built with loop_controls"
-        words[word] = Cause(option, _nowhere, partial=True)
+        words[word] = Cause(option, _nowhere, _SERVER, partial=True)
     for before, token in zip(source.tokens, source.tokens[1:], strict=False):
         if before.kind == "raw_begin":
             raw = "has {% raw %}, around which engines strip white space differently"
-            yield "raw", Cause(raw, source.place(before.offset, before.end))
+            yield "raw", Cause(raw, source.place(before.offset, before.end), "Print the text as a string: {{ '...' }}.")
         elif before.kind == "block_begin" and token.text in words:
             cause = words.pop(token.text)
             yield token.text, cause._replace(place=source.place(token.offset, token.end))
-
-
-_nowhere = Place(0, 0, 0, 0, 0, 0)
 
 
 def _none_as_iterable(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
@@ -75,7 +80,7 @@ def _none_as_iterable(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
                     continue
                 if not _tested_for_none(node.left, name):
                     text = f"tests `{name} is iterable`, which is true for none in minijinja"
-                    yield "iterable", Cause(text, _place(facts, test))
+                    yield "iterable", Cause(text, _place(facts, test), f"Ask for {{% if {name} %}} instead.")
                     break
 
 
@@ -108,17 +113,18 @@ def _filters(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
             kwargs = sorted({keyword.key for keyword in node.kwargs} - _PLAIN_KWARGS)
             if kwargs:
                 text = f"gives tojson {' and '.join(kwargs)}, which minijinja's own tojson does not know"
-                yield "tojson-kwargs", Cause(text, _place(facts, node), partial=True)
+                yield "tojson-kwargs", Cause(text, _place(facts, node), _SERVER, partial=True)
             if isinstance(node.node, nodes.Filter) and node.node.name in ("map", "select", "reject", "selectattr"):
                 text = f"pipes {node.node.name}() into tojson: Jinja2 raises, as that is no list there"
-                yield "generator", Cause(text, _place(facts, node))
+                yield "generator", Cause(text, _place(facts, node), "Write | list before | tojson.")
         elif node.name in ("e", "escape", "forceescape"):
-            yield "escape", Cause(f"uses the filter {node.name}, which escapes differently", _place(facts, node))
+            text = f"uses the filter {node.name}, which escapes differently"
+            yield "escape", Cause(text, _place(facts, node), "Leave the filter out: a prompt is no HTML.")
     for addition in facts.static.kinds.get(nodes.Add, ()):  # `~` joins plain texts
         for side in (addition.left, addition.right):
             if _is_safe(side):
                 text = "adds to a text marked safe: Jinja2 escapes what is added, other engines do not"
-                yield "safe", Cause(text, _place(facts, side))
+                yield "safe", Cause(text, _place(facts, side), "Leave | safe out, or join with ~.")
 
 
 def _is_safe(node: nodes.Node) -> bool:
@@ -133,7 +139,8 @@ def _is_safe(node: nodes.Node) -> bool:
 def _methods(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
     for node in facts.static.kinds.get(nodes.Getattr, ()):
         if isinstance(node.node, nodes.Name) and node.node.name == "dict":
-            yield "dict", Cause(f"uses dict.{node.attr}, which minijinja has not", _place(facts, node))
+            text = f"uses dict.{node.attr}, which minijinja has not"
+            yield "dict", Cause(text, _place(facts, node), "Build the mapping with dict(other, key=value).")
     for item in facts.static.kinds.get(nodes.Getitem, ()):
         call = item.node
         if (
@@ -143,7 +150,7 @@ def _methods(facts: TemplateFacts) -> Iterator[tuple[str, Cause]]:
             and (isinstance(item.arg, nodes.Neg) or (isinstance(item.arg.value, int) and item.arg.value < 0))
         ):
             text = f"takes the last of .{call.node.attr}(...): not every engine has Python's methods and indices"
-            yield "method", Cause(text, _place(facts, item), partial=True)
+            yield "method", Cause(text, _place(facts, item), _SERVER, partial=True)
 
 
 def _place(facts: TemplateFacts, node: nodes.Node) -> Place:
