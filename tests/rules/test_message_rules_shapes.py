@@ -431,6 +431,11 @@ def test_a_crash_in_a_tag_of_several_lines_is_shown_whole() -> None:
     finding = next(iter(check_rule("TL205", source)))
     assert excerpt(source, finding) == "{{ m.role +\n m.content\n + '.' }}"
     assert finding.evidence["shapes"] == ["content null beside a call", "no content key beside a call"]
+    repaired = source.replace("m.content", "(m.content or '')")
+    assert finding.remedy.startswith("Use (message.content or '')")
+    assert [left.evidence["shapes"] for left in check_rule("TL205", repaired)] == [
+        ["a user message as typed text parts"]
+    ]
 
 
 def test_one_tag_that_crashes_in_two_ways_gives_both_messages() -> None:

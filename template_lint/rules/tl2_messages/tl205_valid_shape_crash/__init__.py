@@ -132,4 +132,6 @@ def _remedy(group: list[Variant]) -> str:
         return "Join the text parts where content is not a string, or refuse them with raise_exception."
     if all(variant.kind is Kind.NO_CALLS for variant in group):
         return "Test that there are calls, not that the key is there: {% if message.tool_calls %}."
+    if all(variant.kind is Kind.EMPTY for variant in group):
+        return "Use (message.content or ''): content that is null or absent is no string."
     return "Test the value before use: is string, is mapping, is defined."
