@@ -14,6 +14,7 @@ from template_lint.rendering.api import make_context, outcome_of
 from template_lint.rendering.profiles import Profile
 from template_lint.rendering.sites import place_of
 from template_lint.rendering.template import ChatTemplate, Outcome
+from template_lint.rendering.trace import Trace
 from template_lint.scenarios.model import Scenario
 
 
@@ -203,6 +204,14 @@ class Renders:
         context = self.context(messages, tools, kwargs or {}, generation_prompt, template.profile)
         places = self._printing_places(context, offset, template)
         return places[0] if places else None
+
+    def place_printing(
+        self, word: str, messages: Sequence[Any], *, tools: Sequence[Any] | None, generation_prompt: bool
+    ) -> Place | None:
+        """Where the template first prints a text with ``word`` in it, also inside a macro whose text is worked on."""
+        trace = Trace(watch=word)
+        self.template.trace(self.context(messages, tools, {}, generation_prompt), trace)
+        return None if trace.watched is None else place_of(self.template.sites[trace.watched], self.template.source_map)
 
     def line_printing(
         self,

@@ -50,13 +50,20 @@ class Trace:
     ``forced`` maps an occurrence of a branch to the outcome it must take; ``suppressed`` holds occurrences of printed
     pieces that must come out empty. Both are how counterfactual questions are asked. ``passed`` names the sites that
     print a piece again, from the inside out: the calls of the macros that printed it, the names that it was set to.
+    ``watched`` is the first site that prints a text with ``watch`` in it, also where an expression takes that text in.
     """
 
     def __init__(
-        self, *, forced: Mapping[Occurrence, bool] | None = None, suppressed: frozenset[Occurrence] = frozenset()
+        self,
+        *,
+        forced: Mapping[Occurrence, bool] | None = None,
+        suppressed: frozenset[Occurrence] = frozenset(),
+        watch: str | None = None,
     ) -> None:
         self.forced = forced or {}
         self.suppressed = suppressed
+        self.watch = watch
+        self.watched: int | None = None
         self.branches: list[Branch] = []
         self.segments: tuple[Segment, ...] = ()
         self.passed: dict[Occurrence, list[int]] = {}
@@ -80,6 +87,8 @@ class Trace:
         """Record a printed value; give back the text to print."""
         occurrence = self._next(site)
         text = str(value)
+        if self.watch is not None and self.watched is None and self.watch in text:
+            self.watched = site
         if occurrence in self.suppressed:
             return ""
         if isinstance(text, Piece):

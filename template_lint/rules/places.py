@@ -49,8 +49,13 @@ def printed_at(facts: TemplateFacts, conversation: Conversation, offset: int) ->
     return facts.place_in(conversation.messages, offset, tools=tools, generation_prompt=True)
 
 
-def value_printed_at(facts: TemplateFacts, conversation: Conversation, offset: int) -> Place | None:
-    """The same for a character that comes from the conversation: cheap where its line prints one value only."""
+def value_printed_at(
+    facts: TemplateFacts, conversation: Conversation, offset: int, value: str | None = None
+) -> Place | None:
+    """The same for a character that comes from the conversation: cheap where its line prints one value only.
+
+    Where what prints it only puts texts together, ``value`` is looked for in the text of the macros that made them.
+    """
     tools = [TOOL] if conversation.tools else None
     line = facts.line_printing(conversation.messages, offset, tools=tools, generation_prompt=True)
     candidates = [
@@ -62,7 +67,8 @@ def value_printed_at(facts: TemplateFacts, conversation: Conversation, offset: i
     if len(candidates) == 1 and _reads_message(candidates[0]):
         return facts.template.source_map.place(*facts.template.source_map.expression_range(candidates[0]))
     # A trace takes a second compilation, and knows what was printed inside a macro.
-    return printed_at(facts, conversation, offset)
+    made = value and facts.place_printing(value, conversation.messages, tools=tools, generation_prompt=True)
+    return made or printed_at(facts, conversation, offset)
 
 
 def message_printed_at(

@@ -127,6 +127,15 @@ def test_the_sites_that_print_a_piece_again_are_known_from_the_inside_out() -> N
     assert printers == [["f(x)", "g('a')"], []]
 
 
+def test_a_watched_text_is_known_by_what_prints_it_first() -> None:
+    source = "{% macro f(x) %}<{{ x }}>{% endmacro %}{{ f('abc') | upper }}{{ 'abc' }}"
+    template = ChatTemplate(source, PROFILE)
+    _, trace = template.trace(context(), Trace(watch="b"))
+    assert trace.watched is not None
+    assert source[template.sites[trace.watched].start : template.sites[trace.watched].end] == "x"
+    assert template.trace(context(), Trace(watch="d"))[1].watched is None
+
+
 def test_what_a_filter_has_changed_is_known_by_the_whole_expression() -> None:
     template = ChatTemplate(TEMPLATES["macro-in-expression"], PROFILE)
     outcome, trace = template.trace(context())

@@ -43,6 +43,14 @@ def test_a_string_without_quotes_is_shown_where_it_is_printed() -> None:
     assert excerpt(source, finding) == "v if v is string else v | tojson"
 
 
+def test_a_pasted_quote_is_shown_in_the_macro_whose_text_is_joined() -> None:
+    macro = '{% macro quoted(v) %}{{ "\'" + v + "\'" if v is string else v | tojson }}{% endmacro %}'
+    source = macro + python_calls("v | tojson").replace("{{ k }}={{ v | tojson }}", "{{ [k, quoted(v)] | join('=') }}")
+    [finding] = check_rule("TL208", source)
+    assert finding.evidence["lost"] == ["zqtext"]
+    assert excerpt(source, finding) == '"\'" + v + "\'" if v is string else v | tojson'
+
+
 def test_arguments_that_only_come_back_alone() -> None:
     source = python_calls("v | tojson").replace("', ' if not loop.last", "', ' if loop.last and false")
     [finding] = check_rule("TL208", source)

@@ -151,7 +151,7 @@ class CallRoundTrip(Rule):
             facts,
             f"the call does not parse back ({grammar.name}): {broken.text}",
             remedy=broken.remedy,
-            place=value_printed_at(facts, broken.conversation, broken.offset),
+            place=value_printed_at(facts, broken.conversation, broken.offset, broken.value),
             evidence={
                 "grammar": grammar.name,
                 "lost": broken.lost,

@@ -18,13 +18,17 @@ _SEPARATION = "Print between two arguments what the language separates them with
 
 
 class BrokenCall(NamedTuple):
-    """A call that does not come back: what is said of it, the arguments lost, and where in which prompt to look."""
+    """A call that does not come back: what is said of it, the arguments lost, and where in which prompt to look.
+
+    ``value`` is the first argument's, where that is a text.
+    """
 
     text: str
     remedy: str
     lost: list[str]
     conversation: Conversation
     offset: int
+    value: str | None = None
 
 
 class _Lost(NamedTuple):
@@ -55,12 +59,15 @@ def broken_call(facts: TemplateFacts, grammar: Grammar, number: int, hard: Varia
             return _not_separated(facts, grammar, number)
         lost, conversation = [found for found, _ in alone], alone[0][1]
     first = lost[0]
-    sent = json.dumps(arguments.get(first.key), ensure_ascii=False)
+    value = arguments.get(first.key)
+    sent = json.dumps(value, ensure_ascii=False)
     what = (
         f"cannot be read: {first.problem}" if first.read is None else f"comes back as {shorten(repr(first.read), 40)}"
     )
     text = f"the argument {shorten(sent, 40)} {what}"
-    return BrokenCall(text, _remedy(grammar), [entry.key for entry in lost], conversation, first.offset)
+    keys = [entry.key for entry in lost]
+    shown = value if isinstance(value, str) else None
+    return BrokenCall(text, _remedy(grammar), keys, conversation, first.offset, shown)
 
 
 def _not_separated(facts: TemplateFacts, grammar: Grammar, number: int) -> BrokenCall | None:
