@@ -24,6 +24,7 @@ Marking = Callable[[Scenario, int], tuple[str | None, list[Range]]]
 """The text of a scenario's first messages, no generation prompt, and the spans in it."""
 
 _turns: weakref.WeakKeyDictionary[TemplateFacts, list[MarkedTurn]] = weakref.WeakKeyDictionary()
+_in_parts: weakref.WeakKeyDictionary[TemplateFacts, list[Scenario]] = weakref.WeakKeyDictionary()
 _PIECES = nodes.Macro, nodes.AssignBlock, nodes.FilterBlock, nodes.CallBlock
 
 
@@ -105,14 +106,33 @@ def marked_turns(facts: TemplateFacts) -> list[MarkedTurn]:
     """The replies of all conversations that can be judged, each once.
 
     Left out are those that rewrite what came before, those with tools where the template does not show them, and those
-    of which nothing is printed: that is no question of the mask.
+    of which nothing is printed: that is no question of the mask. A template that does not print a reply as it is, is
+    asked with text parts.
     """
     if facts not in _turns:
-        _turns[facts] = list(_judged(facts))
+        turns: list[MarkedTurn] = []
+        if plain_turn(facts) is None:
+            # Renders are remembered by the identity of messages: these must live as long.
+            _in_parts[facts] = list(_in_text_parts(facts.scenarios))
+            turns = list(_judged(facts, _in_parts[facts]))
+        _turns[facts] = turns or list(_judged(facts, facts.scenarios))
     return _turns[facts]
 
 
-def _judged(facts: TemplateFacts) -> Iterator[MarkedTurn]:
+def _in_text_parts(scenarios: Sequence[Scenario]) -> Iterator[Scenario]:
+    """The catalogue's conversations with every content as one text part. Messages that were shared are shared again."""
+    shared: dict[int, dict[str, Any]] = {}
+    for scenario in scenarios:
+        if not scenario.own:
+            for message in scenario.messages:
+                if id(message) not in shared:
+                    parts = [{"type": "text", "text": message["content"]}] if message.get("content") else None
+                    shared[id(message)] = {**message, "content": parts} if parts else message
+            messages = [shared[id(message)] for message in scenario.messages]
+            yield scenario._replace(name=f"{scenario.name} in text parts", messages=messages)
+
+
+def _judged(facts: TemplateFacts, scenarios: Sequence[Scenario]) -> Iterator[MarkedTurn]:
     memo: dict[Any, tuple[str | None, list[Range]]] = {}
 
     def marking(scenario: Scenario, count: int) -> tuple[str | None, list[Range]]:
@@ -124,7 +144,7 @@ def _judged(facts: TemplateFacts) -> Iterator[MarkedTurn]:
 
     seen: set[Any] = set()
     shows_tools = facts.tool_rules_apply and facts.tool_probe.arguments and facts.tool_probe.result
-    for scenario in facts.scenarios:
+    for scenario in scenarios:
         for earlier, later in zip(scenario.cuts, scenario.cuts[1:], strict=False):
             messages = scenario.messages[:later]
             if messages[-1].get("role") != "assistant" or later != earlier + 1 or _key(scenario, later) in seen:
@@ -185,5 +205,10 @@ def _displaced(node: nodes.Node, inside: bool) -> Iterator[int]:
 
 
 def _is_foreign(text: str, messages: Sequence[Mapping[str, Any]]) -> bool:
-    others = [m["content"] for m in messages if m["role"] != "assistant" and isinstance(m.get("content"), str)]
+    others = [content for m in messages if m["role"] != "assistant" for content in _texts(m.get("content"))]
     return any(content in text for content in others if content)
+
+
+def _texts(content: Any) -> list[str]:
+    parts = content if isinstance(content, list) else [{"text": content}]
+    return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]

@@ -156,11 +156,41 @@ def test_tools_that_are_not_shown_are_not_judged() -> None:
     assert found(template(RIGHT.replace("message.content +", "message.content ~"))) == []
 
 
-def test_a_reply_that_is_not_printed_is_no_question_of_the_mask() -> None:
-    """A template that reads typed parts only prints nothing of a text, and marks nothing of it (TL204)."""
-    parts = "{% for part in message.content|selectattr('type', 'equalto', 'text') %}{% generation %}{{ part.text }}"
-    source = template("{{- '<|assistant|>' }}" + parts + "{% endgeneration %}{% endfor %}")
+PARTS = """\
+{%- for message in messages %}
+{%- for part in message.content|selectattr('type', 'equalto', 'text') %}
+{{- '<|' + message.role + '|>' if loop.first }}
+{%- if message.role == 'assistant' %}{% generation %}{{ part.text }}{% endgeneration %}
+{%- else %}{{ part.text }}{% endif %}
+{%- endfor %}{{ '<|end|>' }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}
+"""
+
+
+def test_a_template_of_text_parts_is_asked_with_those() -> None:
+    """It prints nothing of a text, and marks nothing of it: that is TL204's to report."""
+    [finding] = found(PARTS)
+    assert finding.message.startswith("'<|end|>', with which the turn ends, is not marked")
+    assert finding.scenario == "after-plain-turn in text parts"
+    right = PARTS.replace("{% endgeneration %}", "{{ '<|end|>' }}{% endgeneration %}")
+    assert found(right.replace("{{ '<|end|>' }}\n", "{{ '<|end|>' if message.role != 'assistant' }}\n")) == []
+    swallows = PARTS.replace(
+        "{{ part.text }}{% endif %}", "{% generation %}{{ part.text }}{% endgeneration %}{% endif %}"
+    )
+    assert any("which another wrote, is marked" in finding.message for finding in found(swallows))
+
+
+def test_a_reply_that_is_not_printed_at_all_is_no_question_of_the_mask() -> None:
+    source = PARTS.replace("'equalto', 'text'", "'equalto', 'none'").replace("{{ '<|end|>' }}", "")
     assert all("none is printed" in (skip_reason(code, source) or "") for code in CODES)
+
+
+def test_a_space_before_what_is_marked_is_a_warning() -> None:
+    source = template(RIGHT.replace("'<|assistant|>' }}", "'<|assistant|> ' }}", 1))
+    [finding] = found(source)
+    assert (finding.rule, finding.severity) == ("TL402", Severity.WARNING)
+    assert finding.message.startswith("' ', with which the model begins, is not marked")
 
 
 def test_what_is_expected_begins_with_a_whole_tag() -> None:
