@@ -7,20 +7,17 @@ is the cause: proven, not guessed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from template_lint.facts.counterfactual import Change, Pair
 from template_lint.facts.lookaheads import suspects
-from template_lint.facts.prefix import common_prefix_length
 from template_lint.model import Place
 from template_lint.rendering.sites import place_of
 from template_lint.rendering.template import ChatTemplate
-from template_lint.rendering.trace import Branch, Occurrence, Segment, Trace
-from template_lint.scenarios.model import strings_of
+from template_lint.rendering.trace import Branch, Occurrence
 
-_LOOKS_AHEAD = r"\bloop\b|messages|\blast\b|\bindex"
 _MOST_FLIPS = 60
 _MOST_PAIRED = 8
 
@@ -65,155 +62,6 @@ class CauseMemory:
         self.unproven: dict[tuple[Any, ...], Cause | None] = {}
 
 
-class Change(NamedTuple):
-    """One decision changed in one of the two renders. ``value`` is the forced outcome; None suppresses a printed
-    piece.
-    """
-
-    in_earlier: bool
-    occurrences: tuple[Occurrence, ...]
-    value: bool | None
-
-    @property
-    def site(self) -> int:
-        """The site that is changed."""
-        return self.occurrences[0][0]
-
-
-class _Pair:
-    """The two renders, and the counterfactual question."""
-
-    def __init__(
-        self,
-        template: ChatTemplate,
-        contexts: tuple[Mapping[str, Any], Mapping[str, Any]],
-        texts: tuple[str, str],
-        keep: tuple[str, ...],
-        whole: bool,
-    ) -> None:
-        self.template = template
-        self.contexts = contexts
-        self.texts = texts
-        self.whole = whole
-        self.offset = common_prefix_length(*texts)
-        self.traces = template.trace(contexts[0])[1], template.trace(contexts[1])[1]
-        # Two different pieces often share their first characters ("<|"): what counts is where the piece begins.
-        self.starts = self._piece_start(0), self._piece_start(1)
-        self._keep = tuple(value for value in keep if value in texts[0])
-        self._shared = self._shared_tail()
-
-    def _piece_start(self, which: int) -> int:
-        position = 0
-        for segment in self.traces[which].segments:
-            if position + len(segment.text) > self.offset:
-                return position
-            position += len(segment.text)
-        return position
-
-    def _shared_tail(self) -> list[str]:
-        """What the earlier render prints after the divergence and the later one prints too before any new message.
-
-        A counterfactual that takes it from the earlier render would only cut that render off where the two part.
-        """
-        before = {segment.occurrence for segment in self.traces[0].segments}
-        sites = {site for site, _ in before}
-        known = self.contexts[0]["messages"]
-        new = [message for message in self.contexts[1]["messages"][len(known) :] if isinstance(message, Mapping)]
-        words = [text for text in strings_of(new) if text not in self.texts[0]]
-        shared: set[Occurrence] = set()
-        for segment in self._after(1):
-            if segment.occurrence not in before:
-                another_turn = segment.occurrence[0] in sites
-                if another_turn or any(word in segment.text for word in words):
-                    break
-            shared.add(segment.occurrence)
-        return [segment.text for segment in self._after(0) if segment.occurrence in shared and segment.text.strip()]
-
-    def _after(self, which: int) -> Iterator[Segment]:
-        """The pieces from the one that holds the divergence on."""
-        position = 0
-        for segment in self.traces[which].segments:
-            if position >= self.starts[which]:
-                yield segment
-            position += len(segment.text)
-
-    @property
-    def signature(self) -> tuple[Any, ...]:
-        """Which pieces part, and how far into them: equal for divergences that look alike."""
-        return tuple((self._site_at(which), self.offset - self.starts[which]) for which in (0, 1))
-
-    def _site_at(self, which: int) -> int:
-        position = 0
-        for segment in self.traces[which].segments:
-            position += len(segment.text)
-            if position > self.offset:
-                return segment.occurrence[0]
-        return -1
-
-    def restored_by(self, *changes: Change) -> bool:
-        """Whether the prefix (or, with ``whole``, the text) holds with these changes, and nothing went missing."""
-        earlier = self._render(0, [change for change in changes if change.in_earlier])
-        later = self._render(1, [change for change in changes if not change.in_earlier])
-        if earlier is None or later is None or not later.startswith(earlier) or (self.whole and later != earlier):
-            return False
-        # Emptying the earlier render would restore any prefix: what both had in common must stay, and the messages too.
-        common = self.texts[0][: min(self.starts)]
-        if not earlier.startswith(common) or not all(value in earlier for value in self._keep):
-            return False
-        at = len(common)
-        for text in self._shared:
-            at = earlier.find(text, at)
-            if at < 0:
-                return False
-            at += len(text)
-        return True
-
-    def reached_by_both(self, change: Change) -> bool:
-        """Whether the render that is not changed takes the decision too."""
-        taken = {branch.occurrence for branch in self.traces[1 if change.in_earlier else 0].branches}
-        return all(occurrence in taken for occurrence in change.occurrences)
-
-    def reaches_further(self, change: Change) -> bool:
-        """Whether the two renders part later with this one decision changed: then it is what parts them."""
-        earlier = self._render(0, [change] if change.in_earlier else [])
-        later = self._render(1, [] if change.in_earlier else [change])
-        return earlier is not None and later is not None and common_prefix_length(earlier, later) > self.offset
-
-    def moves(self, change: Change) -> bool:
-        """Whether a piece taken from the earlier render is in the later one behind what is appended."""
-        taken = sum(len(s.text) for s in self.traces[0].segments if s.occurrence in change.occurrences)
-        at = [start for start, s in self.traces[1].placed() if s.occurrence == change.occurrences[0] and s.text]
-        return bool(at) and at[0] >= len(self.texts[0]) - taken
-
-    def repeats(self, change: Change) -> bool:
-        """Whether the render that is not changed prints the piece too, for another message, and less often."""
-        own, other = (self._count(which, change.site) for which in (not change.in_earlier, change.in_earlier))
-        return own > other > 0
-
-    def _count(self, which: int, site: int) -> int:
-        return sum(segment.occurrence[0] == site and bool(segment.text) for segment in self.traces[which].segments)
-
-    def asks_for_prompt(self, branch: Branch) -> bool:
-        """Whether a condition turns on ``add_generation_prompt`` and on nothing that looks ahead.
-
-        The question itself changes that variable, so such a condition explains nothing.
-        """
-        site = self.template.sites[branch.occurrence[0]]
-        source = self.template.source_map.text[site.start : site.end]
-        return "add_generation_prompt" in source and not re.search(_LOOKS_AHEAD, source)
-
-    def _render(self, which: int, changes: list[Change]) -> str | None:
-        if not changes:
-            return self.texts[which]
-        forced = {o: change.value for change in changes if change.value is not None for o in change.occurrences}
-        gone = frozenset(o for change in changes if change.value is None for o in change.occurrences)
-        return self.template.trace(self.contexts[which], Trace(forced=forced, suppressed=gone))[0].text
-
-    def order_at_divergence(self, which: int) -> int:
-        """Place in the event sequence of the piece that holds the divergence (or of the end)."""
-        return self.traces[which].order_at(self.offset)
-
-
 def find_cause(
     template: ChatTemplate,
     contexts: tuple[Mapping[str, Any], Mapping[str, Any]],
@@ -230,7 +78,7 @@ def find_cause(
     not the earlier one as the prefix of the later. Returns a suspicion where nothing is proven, None where there is not
     even that.
     """
-    pair = _Pair(template, contexts, texts, keep, whole)
+    pair = Pair(template, contexts, texts, keep, whole)
     memory = CauseMemory() if memory is None else memory
     if pair.signature in memory.unproven:
         return memory.unproven[pair.signature]
@@ -242,11 +90,13 @@ def find_cause(
     return cause
 
 
-def _search(pair: _Pair, known_sites: set[int]) -> Cause | None:
+def _search(pair: Pair, known_sites: set[int]) -> Cause | None:
     singles = sorted(_changes(pair), key=lambda change: change.site not in known_sites)
     for change in singles:
         if pair.restored_by(change):
-            return _proven(pair, change, "output" if change.value is None else "branch")
+            if change.value is None:
+                return _proven(pair, _named_first(pair, change), "output")
+            return _proven(pair, change, "branch")
     for first, second in combinations(_closest(singles), 2):
         if first.site != second.site and pair.restored_by(first, second):
             return _proven(pair, _foremost(pair, [first, second]), "combination")
@@ -256,12 +106,22 @@ def _search(pair: _Pair, known_sites: set[int]) -> Cause | None:
     return None
 
 
-def _foremost(pair: _Pair, changes: list[Change]) -> Change:
+def _named_first(pair: Pair, change: Change) -> Change:
+    """Of several pieces, put first the one that parts the renders; else the first that is more than white space."""
+    if len(change.occurrences) == 1:
+        return change
+    shown = {s.occurrence for s in pair.traces[not change.in_earlier].segments if s.text.strip()}
+    alone = (o for o in change.occurrences if pair.reaches_further(change._replace(occurrences=(o,))))
+    named = next(alone, None) or next((o for o in change.occurrences if o in shown), change.occurrences[0])
+    return change._replace(occurrences=(named, *(o for o in change.occurrences if o != named)))
+
+
+def _foremost(pair: Pair, changes: list[Change]) -> Change:
     """Of several that must change together, the one that makes the first difference."""
     return next((change for change in changes if pair.reaches_further(change)), changes[0])
 
 
-def _all_together(pair: _Pair, singles: list[Change]) -> Iterator[list[Change]]:
+def _all_together(pair: Pair, singles: list[Change]) -> Iterator[list[Change]]:
     """Every flipped decision of one render taken as in the other, with and without the piece that only one has."""
     gone = [change for change in singles if change.value is None]
     for in_earlier in (False, True):
@@ -276,7 +136,7 @@ def _all_together(pair: _Pair, singles: list[Change]) -> Iterator[list[Change]]:
                 yield [*flips.values(), change]
 
 
-def _smallest(pair: _Pair, changes: list[Change]) -> list[Change]:
+def _smallest(pair: Pair, changes: list[Change]) -> list[Change]:
     """Leave out, one by one, what is not needed; the decision nearest to the divergence stays longest."""
     for change in reversed(changes):
         fewer = [other for other in changes if other is not change]
@@ -293,7 +153,7 @@ def _closest(singles: list[Change]) -> list[Change]:
     return [change for group in groups.values() for change in group[:_MOST_PAIRED]]
 
 
-def _changes(pair: _Pair) -> Iterator[Change]:
+def _changes(pair: Pair) -> Iterator[Change]:
     by_occurrence = {branch.occurrence: branch for branch in pair.traces[1].branches}
     flips: list[tuple[Branch, Branch]] = []
     for branch in pair.traces[0].branches:
@@ -311,17 +171,15 @@ def _changes(pair: _Pair) -> Iterator[Change]:
     yield from _unmatched(pair)
 
 
-def _suppressions(pair: _Pair) -> Iterator[Change]:
+def _suppressions(pair: Pair) -> Iterator[Change]:
     for which in (0, 1):
-        position = 0
-        tail: list[Occurrence] = []
-        for segment in pair.traces[which].segments:
-            if position >= pair.starts[which] and segment.text and segment.occurrence[0] >= 0:
-                tail.append(segment.occurrence)
-            position += len(segment.text)
+        tail = [
+            segment.occurrence
+            for start, segment in pair.traces[which].placed()
+            if start >= pair.starts[which] and segment.text and segment.occurrence[0] >= 0
+        ]
         if tail:
-            yield Change(which == 0, (tail[0],), None)
-            for count in range(2, min(len(tail), 4) + 1):
+            for count in range(1, min(len(tail), 4) + 1):
                 yield Change(which == 0, tuple(tail[:count]), None)
             if which == 0 and len(tail) > 4:
                 yield Change(True, tuple(tail), None)
@@ -348,7 +206,7 @@ def _together(in_earlier: bool, occurrences: list[Occurrence], value: bool) -> I
         yield Change(in_earlier, tuple(occurrences), value)
 
 
-def _unmatched(pair: _Pair) -> Iterator[Change]:
+def _unmatched(pair: Pair) -> Iterator[Change]:
     """Decisions that only one render took: close to the divergence, try the other outcome."""
     for which in (0, 1):
         others = {branch.occurrence for branch in pair.traces[1 - which].branches}
@@ -363,7 +221,7 @@ def _unmatched(pair: _Pair) -> Iterator[Change]:
             yield Change(which == 0, (branch.occurrence,), not branch.outcome)
 
 
-def _proven(pair: _Pair, change: Change, kind: str) -> Cause:
+def _proven(pair: Pair, change: Change, kind: str) -> Cause:
     template, which = pair.template, int(not change.in_earlier)
     site = template.sites[change.site]
     outcomes: list[bool | None]
@@ -380,7 +238,7 @@ def _proven(pair: _Pair, change: Change, kind: str) -> Cause:
     return Cause(kind, site.number, place, source, outcomes[0], outcomes[1], True, printed, repeated)
 
 
-def _suspicion(pair: _Pair) -> Cause | None:
+def _suspicion(pair: Pair) -> Cause | None:
     for node in suspects(pair.template.tree):
         source_map = pair.template.source_map
         start, end = source_map.expression_range(node)

@@ -86,13 +86,11 @@ def test_what_stands_behind_every_message_is_told_apart_from_what_only_one_rende
 
 
 def test_a_piece_that_both_renders_print_is_not_said_to_be_printed_by_one_only() -> None:
-    hoisted = "{% for m in messages %}{% if m.role == 'system' %}{{ '<|sys|>' ~ m.content }}{% endif %}{% endfor %}"
-    rest = hoisted.replace("== 'system'", "!= 'system'").replace("'<|sys|>'", "'<|' ~ m.role ~ '|>'")
-    prompt = "{% if add_generation_prompt %}<|assistant|>{% endif %}"
-    loop = hoisted.replace("{% if m.role == 'system' %}", "{{ '' }}").replace("{% endif %}", "")
-    loop = loop.replace("for m in messages", "for m in messages | selectattr('role', 'eq', 'system')")
-    [finding] = check_rule("TL105", loop + rest + prompt)
-    assert "because line 1 prints `'<|sys|>' ~ m.content` more often after" in finding.message
+    hoisted = "{% for m in messages | selectattr('role', 'eq', 'system') %}{{ '\\n\\n' }}{{ m.content }}{% endfor %}"
+    rest = "{% for m in messages if m.role != 'system' %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
+    [finding] = check_rule("TL105", hoisted + rest + "{% if add_generation_prompt %}<|assistant|>{% endif %}")
+    # White space is printed too, and is not what it is about.
+    assert "because line 1 prints `m.content` more often after" in finding.message
 
 
 def test_a_condition_that_only_one_render_asks_turns_from_nothing() -> None:
