@@ -57,12 +57,15 @@ FITTING = {
 
 
 class Row(NamedTuple):
-    """One rule over many templates. ``shown`` counts the conversations that show its findings."""
+    """One rule over many templates. ``shown`` counts the conversations that show its findings, ``findings`` those that
+    stay when one cause is one finding, ``told`` those of them that no other rule's finding says too.
+    """
 
     rule: str
     templates: int
-    findings: int
     shown: int
+    findings: int
+    told: int
 
 
 def check_corpus(folder: Path, jobs: int) -> Report:
@@ -136,13 +139,14 @@ def _by_rule(templates: Iterable[TemplateReport]) -> dict[str, list[list[Finding
 
 
 def rows(templates: Iterable[TemplateReport]) -> list[Row]:
-    """The table: before duplicates are put together (conversations) and after (findings)."""
+    """The table: before duplicates are put together (conversations) and after."""
     return [
         Row(
             code,
             len(findings),
-            sum(map(len, findings)),
             sum(_shown(finding) for found in findings for finding in found),
+            sum(map(len, findings)),
+            sum(finding.suppressed is None for found in findings for finding in found),
         )
         for code, findings in _by_rule(templates).items()
     ]
@@ -153,21 +157,23 @@ def _shown(finding: Finding) -> int:
 
 
 def findings_per_failing(templates: Iterable[TemplateReport], least: Severity = Severity.INFO) -> float:
-    """Mean number of findings, from this severity on, of the templates that have an error."""
+    """Mean number of findings, duplicates left out, from this severity on, of the templates that have an error."""
     failing = [t for t in templates if any(f.severity is Severity.ERROR for f in t.findings)]
-    return statistics.fmean(sum(f.severity.rank >= least.rank for f in t.findings) for t in failing) if failing else 0.0
+    told = [sum(f.suppressed is None and f.severity.rank >= least.rank for f in t.findings) for t in failing]
+    return statistics.fmean(told) if told else 0.0
 
 
 def table(templates: list[TemplateReport]) -> Iterator[str]:
     """Lines of the table, and the means."""
-    yield "rule   templates  findings  conversations"
+    yield "rule   templates  conversations  findings  distinct"
     listed = rows(templates)
     for row in listed:
-        yield f"{row.rule}  {row.templates:9}  {row.findings:8}  {row.shown:13}"
-    yield f"all    {'':9}  {sum(row.findings for row in listed):8}  {sum(row.shown for row in listed):13}"
+        yield f"{row.rule}  {row.templates:9}  {row.shown:13}  {row.findings:8}  {row.told:8}"
+    shown, findings, told = (sum(column) for column in zip(*(row[2:] for row in listed), strict=True))
+    yield f"all    {'':9}  {shown:13}  {findings:8}  {told:8}"
     failing = sum(any(f.severity is Severity.ERROR for f in t.findings) for t in templates)
     means = ", ".join(f"{findings_per_failing(templates, s):.2f} from {s.value} on" for s in Severity)
-    yield f"{failing} of {len(templates)} templates have an error; mean findings of one: {means}"
+    yield f"{failing} of {len(templates)} templates have an error; mean distinct findings of one: {means}"
 
 
 def stale(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:

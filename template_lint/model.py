@@ -44,8 +44,12 @@ class Finding(NamedTuple):
     Scenarios with one cause are one finding: ``scenario`` names the first, ``evidence["scenarios"]`` lists all.
     ``file`` is the path inside the snapshot (or as the user typed it), None where no file is to blame.
     ``suppressed`` says what hides the finding: ``inline``, ``config`` or ``baseline``, and ``suppression_reason`` is
-    the reason that was given there; ``min-severity`` where the user asked not to see findings this mild. A hidden
-    finding is counted and fails nothing.
+    the reason that was given there; ``min-severity`` where the user asked not to see findings this mild; ``duplicate``
+    where another finding of the template says the same. A hidden finding is counted and fails nothing.
+
+    ``defects`` are the defects that the finding states, by names that two rules share where they see the same one;
+    ``brief`` says the rest of it in few words, for where another finding has named the defect. Without it the finding
+    always stands for itself.
     """
 
     rule: str
@@ -60,6 +64,13 @@ class Finding(NamedTuple):
     fixable: bool = False
     suppressed: str | None = None
     suppression_reason: str | None = None
+    defects: list[str] = []
+    brief: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether somebody lives with the finding: an ignore or the baseline hides it."""
+        return self.suppressed in ("inline", "config", "baseline")
 
 
 def finding_order(finding: Finding) -> tuple[int, str, int]:
@@ -132,10 +143,7 @@ class TemplateReport(NamedTuple):
     @property
     def unrendered(self) -> bool:
         """Whether it renders no conversation, and nobody has accepted the error (by an ignore or the baseline)."""
-        accepted = any(
-            finding.severity is Severity.ERROR and finding.suppressed not in (None, "min-severity")
-            for finding in self.findings
-        )
+        accepted = any(finding.severity is Severity.ERROR and finding.accepted for finding in self.findings)
         return self.verdict.tito == "unrenderable" and not accepted
 
     display: dict[str, Any] | None = None
@@ -179,9 +187,10 @@ class Summary(NamedTuple):
     """Counts over a whole report.
 
     ``suppressed`` counts the findings hidden by an inline ignore, the configuration or the baseline; ``inline``,
-    ``configured`` and ``baselined`` are its parts. ``hidden`` counts those below ``--min-severity``. ``unchecked`` is
-    the number of targets that could not be looked at, ``excluded`` that of files and folders left out by ``exclude``,
-    ``unrendered`` that of templates that render no conversation (see ``Report.unrendered``).
+    ``configured`` and ``baselined`` are its parts. ``hidden`` counts those below ``--min-severity``, ``duplicates``
+    those that another finding says too. ``unchecked`` is the number of targets that could not be looked at,
+    ``excluded`` that of files and folders left out by ``exclude``, ``unrendered`` that of templates that render no
+    conversation (see ``Report.unrendered``).
     """
 
     errors: int
@@ -198,6 +207,7 @@ class Summary(NamedTuple):
     hidden: int = 0
     excluded: int = 0
     unrendered: int = 0
+    duplicates: int = 0
 
 
 class BaselineUse(NamedTuple):
@@ -250,7 +260,7 @@ class Report(NamedTuple):
             errors=live[Severity.ERROR],
             warnings=live[Severity.WARNING],
             infos=live[Severity.INFO],
-            suppressed=by.total() - by["min-severity"],
+            suppressed=by["inline"] + by["config"] + by["baseline"],
             skipped=sum(len(template.skipped) for template in templates),
             templates=len(templates),
             targets=len(self.targets),
@@ -261,4 +271,5 @@ class Report(NamedTuple):
             hidden=by["min-severity"],
             excluded=self.excluded,
             unrendered=len(self.unrendered),
+            duplicates=by["duplicate"],
         )

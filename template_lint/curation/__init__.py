@@ -1,5 +1,6 @@
-"""What happens to findings after they are found: severities, ignores, the baseline, what is shown. Nothing is dropped:
-what is hidden stays in the report and says what hides it.
+"""What happens to findings after they are found: severities, ignores, the baseline, duplicates, what is shown.
+
+Nothing is dropped: what is hidden stays in the report and says what hides it.
 """
 
 # No postponed annotations: NamedTuple would compile each of them at start-up.
@@ -7,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from template_lint.config import REQUIREMENTS, Options, TargetSpec
+from template_lint.curation.duplicates import mark_duplicates
 from template_lint.errors import UsageError
 from template_lint.model import BaselineUse, Finding, Report, Severity, TargetReport, finding_order
 
@@ -58,7 +60,7 @@ def curate(report: Report, asked: Asked) -> Report:
         baseline = read_baseline(asked.options.baseline)
         report, stale = baseline.apply(report, asked.codes)
         report = report._replace(baseline=BaselineUse(asked.options.baseline.as_posix(), stale))
-    return hide_mild(report, asked.options.min_severity)
+    return hide_mild(mark_duplicates(report), asked.options.min_severity)
 
 
 def hide_mild(report: Report, threshold: Severity) -> Report:

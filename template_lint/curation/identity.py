@@ -26,6 +26,7 @@ _TELLING = (
     "marker",
     "depends_on",
     "key",
+    "dropped",
 )
 
 

@@ -61,6 +61,7 @@ def document(report: Report) -> dict[str, Any]:
                 "baseline": summary.baselined,
             },
             "hidden": summary.hidden,
+            "duplicates": summary.duplicates,
             "excluded": summary.excluded,
             "stale_baseline": report.baseline.stale if report.baseline else 0,
             "not_honoured": report.not_honoured,

@@ -213,9 +213,7 @@ def _section(entry: Entry, repository: Repository) -> Iterator[str]:
         yield details(count(len(warnings), "warning"), blocks)
     if infos:
         yield details(count(len(infos), "info"), ["\n".join(_brief(finding) for finding in infos)])
-    hidden = [
-        f for f in (target if template is None else template).findings if f.suppressed not in (None, "min-severity")
-    ]
+    hidden = [finding for finding in (target if template is None else template).findings if finding.accepted]
     if hidden:
         lines = [_hidden(finding) for finding in hidden[:_MAX_LISTED]]
         lines += [f"- and {len(hidden) - _MAX_LISTED} more"] if len(hidden) > _MAX_LISTED else []

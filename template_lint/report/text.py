@@ -105,7 +105,7 @@ def _headline(target: TargetReport, template: TemplateReport, profile: str | Non
     text = f"{title(target, template)}  {verdict_words(template.verdict)}: " + counts(
         number[Severity.ERROR], number[Severity.WARNING], number[Severity.INFO]
     )
-    suppressed = sum(finding.suppressed not in (None, "min-severity") for finding in template.findings)
+    suppressed = sum(finding.accepted for finding in template.findings)
     text += f", {suppressed} suppressed" if suppressed else ""
     label, style = "ok   ", "bold green"
     if number[Severity.ERROR]:

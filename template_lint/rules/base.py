@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -68,8 +68,13 @@ class Rule:
         evidence: dict[str, Any] | None = None,
         severity: Severity | None = None,
         file: str | None = None,
+        defects: Sequence[str] = (),
+        brief: str = "",
     ) -> Finding:
-        """A finding of this rule; ``facts`` are those of the template it is about, None where it is about more."""
+        """A finding of this rule; ``facts`` are those of the template it is about, None where it is about more.
+
+        ``defects`` and ``brief`` say what another rule may see too: ``rules/defects.py`` has the names.
+        """
         return Finding(
             rule=self.code,
             name=self.name,
@@ -80,6 +85,8 @@ class Rule:
             place=place,
             scenario=scenario,
             evidence=evidence or {},
+            defects=list(defects),
+            brief=brief,
         )
 
     @classmethod

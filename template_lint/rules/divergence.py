@@ -12,6 +12,7 @@ from template_lint.facts.template_facts import TemplateFacts
 from template_lint.facts.turn import plain_turn
 from template_lint.model import Finding, Place
 from template_lint.rules.base import Rule, Skip
+from template_lint.rules.defects import passing_text
 from template_lint.rules.wording import around, code, listed, setting, shorten, word_start
 from template_lint.scenarios.model import Scenario
 
@@ -30,27 +31,28 @@ def prefix_findings(
     that a question which fails is another rule's. Raises Skip where no question of this kind could be asked.
     """
     asked = require_answers(facts, appended)
-    for group in by_cause(divergences(facts, appended, counts)):
+    for place, group in _by_place(facts, by_cause(divergences(facts, appended, counts))):
         first = group[0]
         names = list(dict.fromkeys(divergence.question.scenario.name for divergence in group))
         evidence = text_evidence(facts, first, names)
         sentence = what if isinstance(what, str) else what(first)
-        place = first.cause.place if first.cause else _printed(facts, first)
-        message = f"{sentence}: {_values(first)}{_because(first.cause, place)} ({len(group)} of {len(asked)} cases)"
+        rest = f" ({len(group)} of {len(asked)} cases)"
         if appended is Appended.USER:
             helps = switch_that_prevents(facts, appended, group)
             if helps is not None:
-                message += f"; {setting(helps)} prevents it"
+                rest += f"; {setting(helps)} prevents it"
                 evidence["prevented_by"] = helps
             elif not any(divergence.question.scenario.kwargs == {} for divergence in group):
-                message += f"; only with {listed(_settings(group))}"
+                rest += f"; only with {listed(_settings(group))}"
         yield rule.finding(
             facts,
-            message,
+            f"{sentence}: {_values(first)}{_because(first.cause, place)}{rest}",
             remedy=_remedy(first.cause) if remedy is None or _stands_behind(appended, first.cause) else remedy,
             place=place,
             scenario=names[0],
             evidence=evidence,
+            defects=passing_text(place),
+            brief=f"{sentence}{rest}",
         )
 
 
@@ -84,6 +86,18 @@ def by_cause(found: list[Divergence]) -> list[list[Divergence]]:
         cause = divergence.cause
         groups.setdefault(cause.key if cause and cause.proven else None, []).append(divergence)
     return list(groups.values())
+
+
+def _by_place(facts: TemplateFacts, groups: list[list[Divergence]]) -> list[tuple[Place | None, list[Divergence]]]:
+    """The groups with their places. Two that blame one place are one, the proven first: a condition that must change
+    alone or with others, an expression that is the cause or only what is printed.
+    """
+    merged: dict[Place | int, tuple[Place | None, list[Divergence]]] = {}
+    for index, group in enumerate(sorted(groups, key=lambda group: not (group[0].cause and group[0].cause.proven))):
+        cause = group[0].cause
+        place = cause.place if cause else _printed(facts, group[0])
+        merged.setdefault(index if place is None else place, (place, []))[1].extend(group)
+    return list(merged.values())
 
 
 def text_evidence(facts: TemplateFacts, divergence: Divergence, scenarios: list[str]) -> dict[str, Any]:

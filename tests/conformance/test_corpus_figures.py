@@ -57,6 +57,13 @@ def test_conversations_with_one_cause_are_one_finding(corpus: CorpusRun) -> None
     tool_prefix = by_rule["TL101"]
     assert tool_prefix.shown > 10 * tool_prefix.findings
     assert all(row.templates <= row.findings <= row.shown for row in by_rule.values())
+    assert all(row.told <= row.findings for row in by_rule.values())
+
+
+def test_a_defect_that_two_rules_see_is_told_once(corpus: CorpusRun) -> None:
+    told = {row.rule: row.told / row.findings for row in rows(templates_of(corpus.report))}
+    assert {code for code, share in told.items() if share < 1} == {"TL103", "TL104", "TL105", "TL206", "TL701"}
+    assert min(told.values()) > 0.7
 
 
 def test_a_failing_template_has_few_findings(corpus: CorpusRun) -> None:

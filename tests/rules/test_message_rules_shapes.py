@@ -278,6 +278,24 @@ def test_a_result_that_is_a_mapping_is_a_limit() -> None:
     assert finding.evidence["dropped"] == ["a tool result that is a mapping"]
 
 
+def test_all_that_vanishes_is_one_finding_and_the_limits_are_another() -> None:
+    source = SOUND.replace(
+        CONTENT, "{{ m.content if m.content is string and m.role in ('user', 'assistant', 'tool') }}"
+    )
+    dropped, limits = check_rule("TL204", source)
+    assert (dropped.severity, limits.severity) == (Severity.WARNING, Severity.INFO)
+    assert dropped.message == (
+        "a system message, a user message as typed text parts are not in the prompt, and no error is raised"
+    )
+    assert dropped.remedy.startswith("Render the role, or refuse it with raise_exception. Join the text parts")
+    assert limits.evidence["dropped"] == ["a tool result that is a mapping"]
+    _, limits = check_rule("TL204", source.replace("('user',", "('system', 'user',"))
+    assert limits.evidence["dropped"] == ["a developer message", "a tool result that is a mapping"]
+    assert limits.remedy.endswith(
+        "or refuse it with raise_exception. Send results as text, for example with json.dumps."
+    )
+
+
 def test_no_reasoning_is_asked_of_a_template_that_knows_none() -> None:
     dropped = [field for finding in check_rule("TL204", SOUND) for field in finding.evidence["dropped"]]
     assert not [field for field in dropped if "reasoning" in field]
@@ -428,14 +446,22 @@ def test_a_crash_on_a_long_line_is_shown_at_its_tag() -> None:
 
 def test_a_crash_in_a_tag_of_several_lines_is_shown_whole() -> None:
     source = "{{ tools if tools }}\n{% for m in messages %}\n{{ m.role +\n m.content\n + '.' }}\n{% endfor %}"
-    finding = next(iter(check_rule("TL205", source)))
+    [finding] = check_rule("TL205", source)
     assert excerpt(source, finding) == "{{ m.role +\n m.content\n + '.' }}"
-    assert finding.evidence["shapes"] == ["content null beside a call", "no content key beside a call"]
     repaired = source.replace("m.content", "(m.content or '')")
     assert finding.remedy.startswith("Use (message.content or '')")
     assert [left.evidence["shapes"] for left in check_rule("TL205", repaired)] == [
         ["a user message as typed text parts"]
     ]
+
+
+def test_content_that_is_used_as_text_is_one_finding_whatever_is_raised() -> None:
+    source = SOUND.replace(CONTENT, "{{ '' + m.content }}")
+    [finding] = check_rule("TL205", source)
+    null, parts = finding.message.split("; ")
+    assert null.startswith("UndefinedError on content null beside a call, on no content key beside a call: 'dict")
+    assert parts.startswith("TypeError on a user message as typed text parts: can only concatenate")
+    assert finding.severity is Severity.ERROR
 
 
 def test_one_tag_that_crashes_in_two_ways_gives_both_messages() -> None:

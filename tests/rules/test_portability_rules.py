@@ -15,7 +15,7 @@ from template_lint.model import Finding, Severity
 from template_lint.rendering.profiles import resolve_profile
 from template_lint.rules.base import Skip
 from template_lint.rules.tl7_portability.tl702_other_engine import OtherEngine
-from tests.rules.helper import check_rule, excerpt
+from tests.rules.helper import check_rule, excerpt, inspect
 
 CHAT = (
     "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}"
@@ -71,6 +71,29 @@ def test_only_conversations_that_differ_alike_are_said_to_differ_so() -> None:
     source = CHAT.replace("{{ m.content }}", reasoning + "{{ m.content.strip() if 'content' in m }}")
     [finding] = check_rule("TL701", source)
     assert "under 4.57 for content null beside a call; they differ too for reasoning" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("version", "printed", "speaker"),
+    [("5.24", "{{ m.content.x or '' }}", "TL205"), ("4.57", "{{ m.content }}", "TL207")],
+)
+def test_what_the_mirrored_version_gets_wrong_is_the_same_defect(version: str, printed: str, speaker: str) -> None:
+    """5.24 drops content that is null: a template that looks into it raises. 4.57 keeps it, and prints None."""
+    source = CHAT.replace("{{ m.content }}", printed)
+    [finding] = check_rule("TL701", source, transformers=version)
+    stated = {defect for found in check_rule(speaker, source, transformers=version) for defect in found.defects}
+    assert finding.defects and set(finding.defects) <= stated
+    assert finding.brief.startswith("transformers 4.57 renders" if version == "5.24" else "transformers 5.24 prints")
+
+
+def test_what_only_the_other_version_gets_wrong_is_told_here_alone() -> None:
+    [finding] = check_rule("TL701", CHAT)
+    assert not set(finding.defects) & {
+        defect for f in inspect(CHAT).findings if f.rule != "TL701" for defect in f.defects
+    }
+    crash = CHAT.replace("{{ m.content }}", "{{ m.content.strip() if 'content' in m }}")
+    [finding] = check_rule("TL701", crash)
+    assert "raises" in finding.message and finding.defects == []
 
 
 def test_a_template_that_does_not_mind_is_the_same_in_both() -> None:

@@ -46,6 +46,15 @@ def test_tool_prefix_cuts_out_the_condition() -> None:
     assert finding.scenario == "one-call"
 
 
+def test_a_condition_is_one_finding_whether_it_must_change_alone_or_with_others() -> None:
+    with_others = "{% if message.reasoning_content %}{% if not loop.nextitem %}C{% else %}D{% endif %}{% endif %}"
+    source = with_assistant("{% if loop.last %}A{% else %}B{% endif %}" + with_others)
+    [finding] = check_rule("TL101", source)
+    assert excerpt(source, finding) == "loop.last"
+    assert finding.message.endswith("turns from true to false (24 of 24 cases)")
+    assert "call-with-reasoning" in finding.evidence["scenarios"]
+
+
 def test_tool_prefix_names_the_inline_condition() -> None:
     source = with_assistant("{{ '<think></think>' if message is sameas messages[-1] }}")
     [finding] = check_rule("TL101", source)

@@ -9,6 +9,7 @@ from template_lint.facts import TemplateFacts
 from template_lint.facts.prefix import common_prefix_length, common_suffix_length
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule, Skip
+from template_lint.rules.defects import passing_text
 from template_lint.rules.divergence import require_turns
 from template_lint.rules.wording import shorten
 from template_lint.scenarios.catalogue import load_catalogue
@@ -117,7 +118,9 @@ class OpenTurn(Rule):
                 f"{shorten(first.header)}"
             )
             remedy = "Print that header when add_generation_prompt is true."
-        return self.finding(facts, message, remedy=remedy, place=first.place, evidence=first.evidence)
+        # A header that is always there is gone once a message follows.
+        defects = passing_text(first.place) if first.always else []
+        return self.finding(facts, message, remedy=remedy, place=first.place, evidence=first.evidence, defects=defects)
 
 
 def _judge(facts: TemplateFacts, last: str, opening: list[Any], texts: tuple[str, str, str]) -> _Defect | None:

@@ -53,7 +53,8 @@ class ContentDropped(Rule):
     message, the text beside a tool call, a typed text part, a tool result that is a mapping, or the reasoning of the
     turn that is still going on. The prompt does not contain it, and the template does not raise. Reasoning is asked
     only of templates that read a reasoning field; a role is asked only where the template renders the others. Where a
-    template takes content in typed parts only, it is content that is a string that is dropped.
+    template takes content in typed parts only, it is content that is a string that is dropped. One finding lists all
+    that vanish without a line that decides it, another the limits.
 
     Infos are the limits of a template: one that nowhere names the role ``developer`` does not know it; results are
     text to most; and reasoning is dropped where thinking is off and a template kwarg turns it on.
@@ -68,21 +69,31 @@ class ContentDropped(Rule):
     severity = Severity.WARNING
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
-        """Look for each field's word in the prompt; fields that vanish for one reason are one finding."""
+        """Look for each field's word in the prompt; one finding for what one line decides, and for what none does."""
         groups = [_texts(facts), _roles(facts), _typed(facts)]
         if facts.tool_rules_apply:
             groups += [_beside_a_call(facts), _reasoning(facts), _structured(facts)]
+        together: dict[tuple[bool, Place | None], list[_Group]] = {}
         for group in groups:
             if group.fields:
-                yield self.finding(
-                    facts,
-                    f"{listed(group.fields, 4)} {'is' if len(group.fields) == 1 else 'are'} not in the prompt"
-                    f"{group.without}, and no error is raised",
-                    remedy=group.remedy,
-                    place=group.place,
-                    severity=Severity.INFO if group.limit else None,
-                    evidence={"dropped": group.fields},
-                )
+                together.setdefault((group.limit, group.place), []).append(group)
+        for (limit, place), found in together.items():
+            yield self.finding(
+                facts,
+                f"{_gone(found)}, and no error is raised",
+                remedy=" ".join(group.remedy for group in found),
+                place=place,
+                severity=Severity.INFO if limit else None,
+                evidence={"dropped": [field for group in found for field in group.fields]},
+            )
+
+
+def _gone(groups: list[_Group]) -> str:
+    """That these are not in the prompt; what keeps some of them is said last, or beside each."""
+    fields, without = groups[0].fields, groups[0].without
+    if len(groups) > 1:
+        fields, without = [field + group.without for group in groups for field in group.fields], ""
+    return f"{listed(fields, len(fields))} {'is' if len(fields) == 1 else 'are'} not in the prompt{without}"
 
 
 def _texts(facts: TemplateFacts) -> _Group:

@@ -13,8 +13,15 @@ from template_lint.rendering.environment import MUTATORS
 from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.crashes import crash_place
+from template_lint.rules.defects import shapes
 from template_lint.rules.places import line_place
 
+_CONTENT = (Kind.EMPTY, Kind.PARTS)
+_REMEDIES = {
+    Kind.EMPTY: "Use (message.content or ''): content that is null or absent is no string.",
+    Kind.PARTS: "Join the text parts where content is not a string, or refuse them with raise_exception.",
+    Kind.NO_CALLS: "Test that there are calls, not that the key is there: {% if message.tool_calls %}.",
+}
 _REFUSED_METHOD = re.compile(r"access to attribute '(\w+)' of ")
 
 
@@ -25,8 +32,9 @@ class ValidShapeCrash(Rule):
     mapping, with arguments that are not strings, with ``tool_calls: []``, without the tool's name or with an id that no
     call has, with typed text parts. A crash is an exception that the template did not raise itself; its own
     ``raise_exception`` is a documented limit, and no finding here: neither is a shape of a conversation that the
-    template refuses anyway. A filter that does not exist is TL004's, a method that the sandbox refuses TL502's. A
-    template that renders only content in typed text parts is a warning.
+    template refuses anyway. A filter that does not exist is TL004's, a method that the sandbox refuses TL502's.
+    Content that is used as text without a test crashes in several ways: that is one finding. A template that renders
+    only content in typed text parts is a warning.
 
     Why it matters: the shape that reaches the template is decided by the server and its version, not by you. The other
     rules go on with a shape that the template accepts.
@@ -61,11 +69,11 @@ class ValidShapeCrash(Rule):
         asked = variants(facts)
         conversation = tool_conversation(facts)
         usual = conversation.render(facts)
-        shapes = [variant for variant in asked if variant.conversation.tools]
-        if not usual.ok and not any(variant.outcome.ok for variant in shapes):
+        with_tools = [variant for variant in asked if variant.conversation.tools]
+        if not usual.ok and not any(variant.outcome.ok for variant in with_tools):
             if usual.refused or _said_elsewhere(usual):
                 raise Skip(f"no shape of a tool conversation renders: {usual.error}: {usual.message[:120]}")
-            yield self._nothing_renders(facts, conversation, usual, shapes)
+            yield self._nothing_renders(facts, conversation, usual, [variant.title for variant in with_tools])
             return
         crashes: dict[tuple[str | None, Place | None], list[Variant]] = {}
         for variant in asked:
@@ -75,23 +83,25 @@ class ValidShapeCrash(Rule):
             if not outcome.ok and not outcome.refused and not refused and not _said_elsewhere(outcome):
                 place = crash_place(facts, variant.conversation, outcome)
                 crashes.setdefault((outcome.error, place), []).append(variant)
-        calls = [variant for variant in shapes if variant.kind is not Kind.NO_CALLS]
+        calls = [variant for variant in with_tools if variant.kind is not Kind.NO_CALLS]
         no_call = None if any(variant.outcome.ok for variant in calls) else usual.error
-        for (error, place), group in crashes.items():
+        for place, group in _with_content_once(crashes):
             serious = any(variant.serious for variant in group)
+            error = group[0].outcome.error
             every = error == no_call and place == crash_place(facts, conversation, usual)
-            titles = ["every conversation with a tool call"] if every else [variant.title for variant in group]
+            titles = [variant.title for variant in group]
             yield self.finding(
                 facts,
-                f"{error} on {', on '.join(titles)}: {_messages(group)}",
+                f"{error} on every conversation with a tool call: {_messages(group)}" if every else _sentence(group),
                 remedy=_remedy(group),
                 place=place,
                 severity=Severity.ERROR if serious else Severity.WARNING,
-                evidence={"error": error, "shapes": [variant.title for variant in group]},
+                evidence={"error": error, "shapes": titles},
+                defects=shapes(titles),
             )
 
     def _nothing_renders(
-        self, facts: TemplateFacts, conversation: Conversation, usual: Outcome, shapes: list[Variant]
+        self, facts: TemplateFacts, conversation: Conversation, usual: Outcome, titles: list[str]
     ) -> Finding:
         """No conversation with ``tools=`` renders: because content is a string, or whatever it is."""
         place = crash_place(facts, conversation, usual)
@@ -110,8 +120,30 @@ class ValidShapeCrash(Rule):
             f"{usual.error} on every conversation with tools=: {usual.message[:100]}",
             remedy="Use only what Jinja and apply_chat_template supply; test the value before use.",
             place=place,
-            evidence={"error": usual.error, "shapes": [variant.title for variant in shapes]},
+            evidence={"error": usual.error, "shapes": titles},
+            defects=shapes(titles),
         )
+
+
+def _with_content_once(
+    crashes: dict[tuple[str | None, Place | None], list[Variant]],
+) -> list[tuple[Place | None, list[Variant]]]:
+    """The groups with their places. Content that is used as text fails in several ways at one place: one defect."""
+    groups: dict[tuple[str | None, Place | None], list[Variant]] = {}
+    for (error, place), group in crashes.items():
+        as_text = place is not None and all(variant.kind in _CONTENT for variant in group)
+        groups.setdefault(("content" if as_text else error, place), []).extend(group)
+    return [(place, group) for (_, place), group in groups.items()]
+
+
+def _sentence(group: list[Variant]) -> str:
+    """Each exception with its shapes and what it says."""
+    errors: dict[str | None, list[Variant]] = {}
+    for variant in group:
+        errors.setdefault(variant.outcome.error, []).append(variant)
+    return "; ".join(
+        f"{error} on {', on '.join(variant.title for variant in of)}: {_messages(of)}" for error, of in errors.items()
+    )
 
 
 def _messages(group: list[Variant]) -> str:
@@ -128,10 +160,7 @@ def _said_elsewhere(outcome: Outcome) -> bool:
 
 
 def _remedy(group: list[Variant]) -> str:
-    if all(variant.kind is Kind.PARTS for variant in group):
-        return "Join the text parts where content is not a string, or refuse them with raise_exception."
-    if all(variant.kind is Kind.NO_CALLS for variant in group):
-        return "Test that there are calls, not that the key is there: {% if message.tool_calls %}."
-    if all(variant.kind is Kind.EMPTY for variant in group):
-        return "Use (message.content or ''): content that is null or absent is no string."
+    kinds = dict.fromkeys(variant.kind for variant in group)
+    if all(kind in _REMEDIES for kind in kinds):
+        return " ".join(_REMEDIES[kind] for kind in kinds)
     return "Test the value before use: is string, is mapping, is defined."

@@ -9,6 +9,7 @@ from template_lint.facts.literals import SCHEMAS, Literal, python_literals
 from template_lint.facts.variants import Kind, Variant
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule
+from template_lint.rules.defects import raw_arguments, shapes
 from template_lint.rules.places import made_text_at, value_printed_at
 from template_lint.rules.wording import around, listed, shorten
 
@@ -45,16 +46,17 @@ class PythonLiteral(Rule):
             groups.setdefault(made_text_at(facts, printed), []).append(literal)
         for place, group in groups.items():
             first = group[0]
-            shapes = list(dict.fromkeys(literal.variant.title for literal in group))
+            titles = list(dict.fromkeys(literal.variant.title for literal in group))
             excerpt, at = around(first.variant.outcome.text or "", first.offset)
             mild = all(literal.variant.kind is Kind.PARTS or literal.variant.title == SCHEMAS for literal in group)
             yield self.finding(
                 facts,
-                f"Python's {shorten(first.text)} reaches the prompt, with {listed(shapes)}",
+                f"Python's {shorten(first.text)} reaches the prompt, with {listed(titles)}",
                 remedy=_remedy(first.variant),
                 place=place,
                 severity=Severity.WARNING if mild else None,
-                evidence={"literal": first.text, "shapes": shapes, "prompt": excerpt, "excerpt_offset": at},
+                evidence={"literal": first.text, "shapes": titles, "prompt": excerpt, "excerpt_offset": at},
+                defects=[*shapes(titles), *(raw_arguments(place) if first.text.startswith("{") else [])],
             )
 
 

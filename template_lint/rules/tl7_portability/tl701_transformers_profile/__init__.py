@@ -19,6 +19,7 @@ from template_lint.rendering.profiles import Profile
 from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule
 from template_lint.rules.crashes import crash_place
+from template_lint.rules.defects import shapes
 from template_lint.rules.wording import around, cropped, listed, shorten, word_start
 
 _EXCERPT = 28
@@ -31,7 +32,8 @@ class TransformersProfile(Rule):
     What: the mirrored version is compared with the other major version on the conversations that the two prepare
     differently: ``content`` null beside a call, ``tool_calls`` null (from 5.24 keys that are null are dropped),
     reasoning under a name that the template reads (from 5.21 each name is copied to the others), attributes of ``dict``
-    and ``namespace`` (restricted from 5.23).
+    and ``namespace`` (restricted from 5.23). Where the mirrored version is the one that goes wrong, TL205, TL206 or
+    TL207 says so of the same shape, and tells what the other version does.
 
     Why it matters: the trainer and the server often run different versions. The same conversation is then another
     prompt in each of them, and nothing fails.
@@ -58,6 +60,9 @@ class TransformersProfile(Rule):
             remedy=_remedy(first),
             place=_place(facts, first, other),
             evidence={"other": _version(other), "differences": titles, **_texts(first)},
+            # What only the other version gets wrong is told here alone.
+            defects=[] if first.other.text is None else shapes(titles),
+            brief=_brief(first, other),
         )
 
 
@@ -85,6 +90,13 @@ def _how(difference: ProfileDifference, mirrored: Profile, other: Profile) -> st
             return f"renders under transformers {_version(rest)} and raises {problem} under {_version(profile)}"
     left, right = _excerpts(difference.mirrored, difference.other)
     return f"transformers {_version(mirrored)} prints {left} and {_version(other)} prints {right}"
+
+
+def _brief(difference: ProfileDifference, other: Profile) -> str:
+    """What the other version does, where it renders."""
+    if difference.mirrored.text is None:
+        return f"transformers {_version(other)} renders it"
+    return f"transformers {_version(other)} prints {_excerpts(difference.mirrored, difference.other)[1]}"
 
 
 def _excerpts(mirrored: Outcome, other: Outcome) -> tuple[str, str]:

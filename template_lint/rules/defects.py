@@ -1,0 +1,22 @@
+"""Names of defects that more than one rule sees. What two findings of a template state by one name is told once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from template_lint.model import Place
+
+
+def passing_text(place: Place | None) -> list[str]:
+    """Text that does not stay, by the condition that takes it away or the expression that prints it."""
+    return [] if place is None else [f"text that does not stay: {place.offset} to {place.end_offset}"]
+
+
+def shapes(titles: Iterable[str]) -> list[str]:
+    """Shapes of a message that the template does not treat as what they mean, by their titles."""
+    return [f"shape: {title}" for title in titles]
+
+
+def raw_arguments(place: Place | None) -> list[str]:
+    """Arguments that are printed as they come, whatever their type, by the expression that prints them."""
+    return [] if place is None else [f"arguments printed as they come: {place.offset} to {place.end_offset}"]
