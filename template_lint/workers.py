@@ -42,6 +42,7 @@ class Failed(NamedTuple):
 
 
 _alive: list[_Worker] = []
+_reapers: list[threading.Thread] = []
 
 
 class _Worker:
@@ -91,8 +92,17 @@ class _Worker:
         self.reap()
 
     def retire(self) -> None:
-        """Let it end by itself: its input is closed."""
+        """Let it end by itself: its input is closed. A thread waits for it, which takes as long as a report."""
         self._close()
+        reaper = threading.Thread(target=self._wait, daemon=True)
+        try:
+            reaper.start()
+        except RuntimeError:  # no more threads here
+            self._wait()
+        else:
+            _reapers.append(reaper)
+
+    def _wait(self) -> None:
         if self._process is not None:
             self._process.wait()
         else:
@@ -215,7 +225,14 @@ def _resolve(function: Function) -> Callable[..., Any]:
 
 def can_fork() -> bool:
     """Whether a forked child is safe: POSIX, and no other thread that might hold a lock."""
+    settle()
     return hasattr(os, "fork") and threading.active_count() == 1
+
+
+def settle() -> None:
+    """Wait until every worker that was let go has ended. ``run_jobs`` returns a moment before."""
+    while _reapers:
+        _reapers.pop().join()
 
 
 def _start(initializer: Function) -> _Worker:

@@ -96,6 +96,7 @@ def children() -> set[int]:
 def nothing_is_left_behind() -> Iterator[None]:
     before, descriptors = children(), len(list(DESCRIPTORS.iterdir()))
     yield
+    workers.settle()
     assert children() == before
     assert len(list(DESCRIPTORS.iterdir())) <= descriptors
     assert workers._alive == []

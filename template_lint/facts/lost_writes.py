@@ -99,6 +99,8 @@ class _Walk:
 
 def lost_writes(tree: nodes.Template, source: str) -> Iterator[LostWrite]:
     """The first lost write of each name."""
+    if source.count("set") < 2:
+        return
     wanted = {name for name, count in Counter(_SET.findall(source)).items() if count > 1}
     if not wanted:
         return

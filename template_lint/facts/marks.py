@@ -20,7 +20,8 @@ MARK = re.compile(
 _PIPED = r"<[|｜].*>|<[^|]*\|>|\[\|.*\|\]|[\[\]]~?[a-z]~?[\[\]]"
 _NAMED = r"<(start|end|begin)_[a-z_]+>"
 _WORDS = {"begin": ("end", "stop"), "start": ("end", "stop"), "open": ("close",), "bos": ("eos",)}
-_BARE = r"[<\[|｜\]>/]*(?:begin|start|open)[<\[|｜\]>/]*"
+_BRACKETS = "<[|｜]>/"
+_BARE = ("begin", "start", "open")
 _CLOSERS = r"end|stop|close|eos|eot|eom|sep|return|/"
 
 
@@ -44,7 +45,7 @@ def partners(mark: str) -> Iterator[str]:
 
     None for a mark that is called start and nothing else: many things may end what it opens.
     """
-    if "/" in mark[1:3] or re.fullmatch(_BARE, mark, re.IGNORECASE):
+    if "/" in mark[1:3] or mark.strip(_BRACKETS).lower() in _BARE:
         return
     for word, closing in _WORDS.items():
         for opener, closers in ((word, closing), (word.upper(), tuple(map(str.upper, closing)))):

@@ -54,7 +54,7 @@ class ClockDependent(Rule):
                 yield self._of_condition(facts, condition)
             else:
                 yield from self._two_days(facts)
-        if re.search(_DATE, facts.source):
+        if "20" in facts.source and re.search(_DATE, facts.source):
             yield from self._fixed(facts)
 
     def _of_condition(self, facts: TemplateFacts, condition: nodes.Node) -> Finding:
