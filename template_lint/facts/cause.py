@@ -183,6 +183,9 @@ def _suppressions(pair: Pair) -> Iterator[Change]:
                 yield Change(which == 0, tuple(tail[:count]), None)
             if which == 0 and len(tail) > 4:
                 yield Change(True, tuple(tail), None)
+            if which == 0 and len(tail) > 1:
+                # An end of text that only the earlier render has, besides what parts the two.
+                yield Change(True, (tail[-1],), None)
 
 
 def _whole_sites(flips: list[tuple[Branch, Branch]]) -> Iterator[Change]:

@@ -48,7 +48,8 @@ def suspects(tree: nodes.Template) -> Iterator[nodes.Expr]:
     Not ``loop.last`` of a loop over tools or calls, not ``messages[1:]`` where it only leaves the first message out of
     what is gone through, and not whether there is any message.
     """
-    innocent = {id(node) for loop in _loops(tree) if not _over_messages(loop.iter) for node in _own(loop)}
+    apart = _names_apart_from_messages(tree)
+    innocent = {id(node) for loop in _loops(tree) if not _over_messages(loop.iter, apart) for node in _own(loop)}
     innocent |= {id(node.expr) for node in walk(tree) if isinstance(node, nodes.Compare) and _with_nothing(node)}
     innocent |= {id(rest) for rest in _gone_through(tree) if _leaves_out_the_first(rest)}
     yield from (node for node in lookaheads(tree) if id(node) not in innocent)
@@ -70,7 +71,25 @@ def _own(loop: nodes.For) -> Iterator[nodes.Node]:
             stack.extend(node.iter_child_nodes())
 
 
-def _over_messages(node: nodes.Node) -> bool:
+def _names_apart_from_messages(tree: nodes.Template) -> set[str]:
+    """Names that are set, and never to anything that could be of the conversation: its names are in no value."""
+    values: dict[str, set[str]] = {}
+    for node in walk(tree):
+        if isinstance(node, nodes.Assign | nodes.For):
+            value = node.node if isinstance(node, nodes.Assign) else node.iter
+            read = {child.name for child in walk(value) if isinstance(child, nodes.Name)}
+            for target in walk(node.target):
+                if isinstance(target, nodes.Name | nodes.NSRef):
+                    values.setdefault(target.name, set()).update(read)
+    near = {name for name in values if "message" in name}
+    while True:
+        more = {name for name, read in values.items() if any(n in near or "message" in n for n in read)} - near
+        if not more:
+            return values.keys() - near
+        near |= more
+
+
+def _over_messages(node: nodes.Node, apart: set[str]) -> bool:
     """Whether a loop goes over the conversation, by the name of what it goes over."""
     while isinstance(node, nodes.Filter | nodes.Getitem | nodes.CondExpr) and not _reads_field(node):
         inner = node.expr1 if isinstance(node, nodes.CondExpr) else node.node
@@ -78,7 +97,8 @@ def _over_messages(node: nodes.Node) -> bool:
             return False
         node = inner
     name = node.name if isinstance(node, nodes.Name) else node.attr if isinstance(node, nodes.Getattr) else ""
-    return "messages" in name or (isinstance(node, nodes.Name) and "tool" not in name and "call" not in name)
+    by_name = "messages" in name or (isinstance(node, nodes.Name) and "tool" not in name and "call" not in name)
+    return by_name and name not in apart
 
 
 def _reads_field(node: nodes.Node) -> bool:

@@ -189,6 +189,13 @@ def test_of_two_conditions_the_one_that_makes_the_first_difference_is_named() ->
     assert summary(found["call-with-reasoning"])[:2] == ("combination", "m.reasoning_content and loop.last")
 
 
+def test_a_condition_besides_an_end_of_text_that_only_the_last_turn_has() -> None:
+    condition = "m.role == 'assistant' and loop.last"
+    source = TURN + "{% if " + condition + " %}A{% endif %}<|end|>{% endfor %}"
+    source += "{% if add_generation_prompt %}<|assistant|>{% else %}</s>{% endif %}"
+    assert summary(causes(source)["one-call"]) == ("combination", condition, True, False, True)
+
+
 def test_many_conditions_that_must_change_together() -> None:
     letters = "ABCDEF"
     conditions = "".join(f"{{% if loop.last and '{letter}' %}}{letter}{{% endif %}}-" for letter in letters)
@@ -310,6 +317,16 @@ def test_lookaheads(source: str, expected: list[str]) -> None:
         ("{% for m in loop_messages | list %}{{ loop.nextitem }}{% endfor %}", 1),
         ("{% set rest = messages[1:] if messages | length > 0 else messages %}{{ messages[1:] }}", 1),
         ("{% for m in messages[1:] %}{% endfor %}{{ messages | length }}", 1),
+        (
+            "{% for t in tools %}{% set keys = t.function.parameters.properties | list %}"
+            "{% for k in keys %}{{ k if loop.last }}{% endfor %}{% endfor %}",
+            0,
+        ),
+        (
+            "{% set ns = namespace(all=messages) %}{% set turns = ns.all %}"
+            "{% for m in turns %}{{ m.role if loop.last }}{% endfor %}",
+            1,
+        ),
     ],
 )
 def test_only_what_a_later_message_can_change_is_suspected(source: str, expected: int) -> None:
