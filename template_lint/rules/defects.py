@@ -12,11 +12,11 @@ def passing_text(place: Place | None) -> list[str]:
     return [] if place is None else [f"text that does not stay: {place.offset} to {place.end_offset}"]
 
 
+def moving_texts(texts: Iterable[str]) -> list[str]:
+    """Texts of messages that stand behind a later message once that is there."""
+    return [f"message that moves: {text}" for text in dict.fromkeys(texts)]
+
+
 def shapes(titles: Iterable[str]) -> list[str]:
     """Shapes of a message that the template does not treat as what they mean, by their titles."""
     return [f"shape: {title}" for title in titles]
-
-
-def raw_arguments(place: Place | None) -> list[str]:
-    """Arguments that are printed as they come, whatever their type, by the expression that prints them."""
-    return [] if place is None else [f"arguments printed as they come: {place.offset} to {place.end_offset}"]

@@ -12,7 +12,7 @@ from template_lint.facts.template_facts import TemplateFacts
 from template_lint.facts.turn import plain_turn
 from template_lint.model import Finding, Place
 from template_lint.rules.base import Rule, Skip
-from template_lint.rules.defects import passing_text
+from template_lint.rules.defects import moving_texts, passing_text
 from template_lint.rules.wording import around, code, listed, setting, shorten, word_start
 from template_lint.scenarios.model import Scenario
 
@@ -51,7 +51,7 @@ def prefix_findings(
             place=place,
             scenario=names[0],
             evidence=evidence,
-            defects=passing_text(place),
+            defects=[*passing_text(place), *moving_texts(_moved(group))],
             brief=f"{sentence}{rest}",
         )
 
@@ -168,6 +168,16 @@ def _settings(group: list[Divergence]) -> list[str]:
 def _holds_with(facts: TemplateFacts, scenario: Scenario, appended: Appended, kwargs: dict[str, Any]) -> bool:
     questions = facts.questions_of(scenario.with_kwargs(kwargs))
     return all(question.answered and question.holds for question in questions if question.appended is appended)
+
+
+def _moved(group: list[Divergence]) -> Iterator[str]:
+    """Contents of messages that stand where the renders part, and further behind in the later one."""
+    for divergence in group:
+        (earlier, later), at = _texts(divergence), divergence.offset
+        for message in divergence.question.scenario.messages[: divergence.question.earlier]:
+            content = message.get("content")
+            if isinstance(content, str) and content and earlier.startswith(content, at) and content in later[at:]:
+                yield content
 
 
 def _texts(divergence: Divergence) -> tuple[str, str]:

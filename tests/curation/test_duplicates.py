@@ -100,9 +100,9 @@ def test_a_baseline_knows_the_duplicates_of_what_it_knows(tmp_path: Path, monkey
     assert suppressed(curate(alone, asked(alone, Options(baseline=file)))) == [None]
 
 
-def written(folder: Path, **options: object) -> Report:
+def written(folder: Path, source: str = LOOKS_AHEAD, **options: object) -> Report:
     path = folder / "chat_template.jinja"
-    path.write_text(LOOKS_AHEAD)
+    path.write_text(source)
     return check([str(path)], Options(transformers="5.24", cache=False, jobs=1, **options))  # type: ignore[arg-type]
 
 
@@ -116,6 +116,20 @@ def test_a_condition_that_looks_ahead_is_one_finding(tmp_path: Path) -> None:
     assert found.rule == "TL101" and found.place is not None and found.place.line == 4
     assert "; TL104 too: appending a user turn rewrites history (" in found.message
     assert [f.rule for f in report.findings if f.suppressed == "duplicate"] == ["TL104"]
+
+
+def test_text_that_results_push_behind_them_is_one_finding(tmp_path: Path) -> None:
+    """The text beside a call is printed after the results that follow it: another order, and no stable prefix."""
+    source = (
+        "{% for m in messages %}{% if m.tool_calls %}<call>"
+        "{% for n in messages[loop.index:] if n.role == 'tool' %}<{{ n.content }}>{% endfor %}{{ m.content }}</call>"
+        "{% elif m.role != 'tool' %}<{{ m.role }}>{{ m.content }}</>{% endif %}{% endfor %}"
+        "{{ '<assistant>' if add_generation_prompt }}"
+    )
+    report = written(tmp_path, source, select=("TL101", "TL209"))
+    told = [found for found in live(report) if "TL209 too: the assistant's 'Let me look that up.'" in found.message]
+    assert [found.rule for found in told] == ["TL101"]
+    assert "TL209" not in [found.rule for found in live(report)]
 
 
 def test_a_rule_that_is_asked_alone_speaks_for_itself(tmp_path: Path) -> None:

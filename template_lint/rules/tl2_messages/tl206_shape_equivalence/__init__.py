@@ -14,7 +14,7 @@ from template_lint.facts.probes import ARGUMENT, CALL, RESULT
 from template_lint.facts.variants import JSON_RESULT, Kind, Variant, hard_variant, variants
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule
-from template_lint.rules.defects import raw_arguments, shapes
+from template_lint.rules.defects import shapes
 from template_lint.rules.places import made_text_at, printed_at
 from template_lint.rules.wording import around, shorten, word_start
 
@@ -68,8 +68,7 @@ class ShapeEquivalence(Rule):
                     remedy=_remedy(variant, usual),
                     place=place,
                     evidence=_evidence(variant.title, usual, text, offset),
-                    defects=raw_arguments(place) if variant.kind is Kind.ARGUMENTS else shapes([variant.title]),
-                    brief=f"{variant.title} gives another prompt" if variant.kind is Kind.ARGUMENTS else "",
+                    defects=shapes([variant.title]),
                 )
         if facts.tool_rules_apply:
             yield from self._quoted_result(facts, reported)

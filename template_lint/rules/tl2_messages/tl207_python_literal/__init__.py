@@ -9,7 +9,7 @@ from template_lint.facts.literals import SCHEMAS, Literal, python_literals
 from template_lint.facts.variants import Kind, Variant
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule
-from template_lint.rules.defects import raw_arguments, shapes
+from template_lint.rules.defects import shapes
 from template_lint.rules.places import made_text_at, value_printed_at
 from template_lint.rules.wording import around, listed, shorten
 
@@ -56,7 +56,7 @@ class PythonLiteral(Rule):
                 place=place,
                 severity=Severity.WARNING if mild else None,
                 evidence={"literal": first.text, "shapes": titles, "prompt": excerpt, "excerpt_offset": at},
-                defects=[*shapes(titles), *(raw_arguments(place) if first.text.startswith("{") else [])],
+                defects=shapes(titles),
             )
 
 

@@ -9,6 +9,7 @@ from template_lint.facts import TemplateFacts
 from template_lint.facts.prefix import wants_generation_prompt
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule
+from template_lint.rules.defects import moving_texts
 from template_lint.rules.places import message_printed_at
 from template_lint.rules.wording import around, plural, shorten
 from template_lint.scenarios.model import Scenario
@@ -30,7 +31,8 @@ class MessageOrder(Rule):
 
     What: in the prompt of a catalogue conversation, the text of a message comes only after the text of a later one.
     System messages are left out: some models want them at the last user message. So are prompts in which a message is
-    missing, or there more often than it was said: templates of judges pick the messages they need.
+    missing, or there more often than it was said: templates of judges pick the messages they need. Where a tool result
+    pushes text of an earlier message behind it, the finding of TL101 tells both.
 
     Why it matters: the model reads an answer before the question, or a tool's result before the thought that led to
     the call; and what was in the buffer already can no longer be a prefix.
@@ -55,11 +57,11 @@ class MessageOrder(Rule):
         for group in groups.values():
             first = group[0]
             earlier, later = (_shown(first.scenario.messages[index]) for index in (first.earlier, first.later))
+            brief = f"{earlier} comes after {later}"
             excerpt, at = around(first.prompt, first.offset)
             yield self.finding(
                 facts,
-                f"{earlier} comes after {later} in the prompt, before it in the conversation"
-                f" ({plural(len(group), 'scenario')})",
+                f"{brief} in the prompt, before it in the conversation ({plural(len(group), 'scenario')})",
                 remedy="Render the messages in order, each with everything that belongs to it.",
                 place=_place(facts, first),
                 scenario=first.scenario.name,
@@ -69,6 +71,8 @@ class MessageOrder(Rule):
                     "offset": first.offset,
                     "scenarios": [disorder.scenario.name for disorder in group],
                 },
+                defects=moving_texts(disorder.scenario.messages[disorder.earlier]["content"] for disorder in group),
+                brief=brief,
             )
 
 
