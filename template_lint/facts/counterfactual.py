@@ -11,7 +11,7 @@ from template_lint.rendering.template import ChatTemplate
 from template_lint.rendering.trace import Branch, Occurrence, Segment, Trace
 from template_lint.scenarios.model import strings_of
 
-_LOOKS_AHEAD = r"\bloop\b|messages|\blast\b|\bindex"
+_OF_MESSAGES = r"\bloop\b|message|\blast\b|\bindex"
 
 
 class Change(NamedTuple):
@@ -143,13 +143,13 @@ class Pair:
         return sum(segment.occurrence[0] == site and bool(segment.text) for segment in self.traces[which].segments)
 
     def asks_for_prompt(self, branch: Branch) -> bool:
-        """Whether a condition turns on ``add_generation_prompt`` and on nothing that looks ahead.
+        """Whether a condition turns on ``add_generation_prompt``, on no message and on nothing that looks ahead.
 
         The question itself changes that variable, so such a condition explains nothing.
         """
         site = self.template.sites[branch.occurrence[0]]
         source = self.template.source_map.text[site.start : site.end]
-        return "add_generation_prompt" in source and not re.search(_LOOKS_AHEAD, source)
+        return "add_generation_prompt" in source and not re.search(_OF_MESSAGES, source)
 
     def _render(self, which: int, changes: list[Change]) -> str | None:
         if not changes:

@@ -166,6 +166,12 @@ def test_a_condition_on_the_generation_prompt_explains_nothing() -> None:
     assert "add_generation_prompt" not in {cause.source for cause in causes(source).values() if cause}
 
 
+def test_a_condition_on_the_generation_prompt_that_decides_about_a_message_is_a_cause() -> None:
+    condition = "message.reasoning_content and not add_generation_prompt"
+    source = TURN + "{% set message = m %}{% if " + condition + " %}{{ m.reasoning_content }}{% endif %}" + END
+    assert summary(causes(source)["call-with-reasoning"]) == ("branch", condition, True, False, True)
+
+
 def test_two_conditions_that_must_change_together() -> None:
     source = (
         TURN + "{% if loop.last %}A{% endif %}<|end|>"
