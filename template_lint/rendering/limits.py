@@ -54,6 +54,7 @@ class Limits:
         """Begin one render. Raises RenderStopped where no time is left."""
         if not Limits.armed:
             return
+        self.settle()
         left = TEMPLATE_SECONDS - self._spent
         if left < _TOO_LITTLE:
             raise RenderStopped("time", f"{TEMPLATE_SECONDS:g} s for all renders of one template")
@@ -66,13 +67,22 @@ class Limits:
         """End it. Raises RenderStopped in place of a MemoryError."""
         if self._started is None:
             return
+        self.settle()
+        if kind is not None and issubclass(kind, MemoryError):
+            raise RenderStopped("memory", f"{MEMORY_BYTES >> 20} MiB") from None
+
+    def settle(self) -> None:
+        """Stop the timers and count the time of the render that was begun last, if that was not done yet.
+
+        Python hears a signal when it enters a function. Where that is ``__exit__``, nothing of it runs.
+        """
+        if self._started is None:
+            return
         Limits._running = False
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         self._spent += time.process_time() - self._started
         self._started = None
-        if kind is not None and issubclass(kind, MemoryError):
-            raise RenderStopped("memory", f"{MEMORY_BYTES >> 20} MiB") from None
 
 
 def check_output(text: str) -> str:

@@ -184,6 +184,7 @@ class ChatTemplate:
             return self._failed(error, "_traced"), trace
 
     def _failed(self, error: BaseException, which: str) -> Outcome:
+        self.limits.settle()
         line = getattr(error, "lineno", None)
         if line is None and which in self.__dict__:
             template = self.__dict__[which]

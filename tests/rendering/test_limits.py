@@ -199,6 +199,25 @@ def test_all_renders_of_one_template_together_are_bounded() -> None:
     assert end.seconds < 2.5
 
 
+def test_a_render_counts_whose_end_the_bound_interrupts() -> None:
+    """One long operation that fails: Python hears the timer only when it enters the end of the bounds."""
+
+    def go() -> Any:
+        template = ChatTemplate("{{ numbers.index('a') }}", PROFILE)
+        started = time.process_time()
+        assert range(2_000_000).count("a") == 0
+        numbers = range(int(2_000_000 * 0.5 / (time.process_time() - started)))  # half a second
+        outcomes = []
+        for _ in range(5):
+            outcomes.append(template.render({"numbers": numbers}).message)
+            outcomes.append(str(signal.getitimer(signal.ITIMER_VIRTUAL)))
+        return outcomes
+
+    end = in_child(go)
+    assert set(end.result[1::2]) == {"(0.0, 0.0)"}
+    assert end.result[-2] == "stopped: time limit of 1 s for all renders of one template"
+
+
 def test_a_template_cannot_catch_the_bound() -> None:
     source = "{% for i in range(9) %}" + NESTED_RANGE + "{% endfor %}{{ nothing is defined }}"
     assert render(source).result.error == "RenderStopped"
