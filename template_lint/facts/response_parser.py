@@ -69,6 +69,7 @@ class ResponseParser:
                 # A stranger's transform can make much out of little: what comes back is measured before it is used.
                 message = json.loads(check_output(json.dumps(question())))
         except RenderStopped as stop:
+            self._limits.settle()
             return Parsed(None, str(stop), stopped=True)
         except Exception as error:  # whatever the parser lets escape for this template
             return Parsed(None, _described(error))

@@ -92,6 +92,7 @@ class TemplateFacts(Renders):
             with self.template.limits:
                 return find_directives(self.source, self.template.environment.lexer)
         except RenderStopped:
+            self.template.limits.settle()
             return []
 
     @cached_property

@@ -74,7 +74,8 @@ class Limits:
     def settle(self) -> None:
         """Stop the timers and count the time of the render that was begun last, if that was not done yet.
 
-        Python hears a signal when it enters a function. Where that is ``__exit__``, nothing of it runs.
+        Python hears a signal when it enters a function. Where that is ``__exit__``, nothing of it runs: who catches
+        RenderStopped calls this.
         """
         if self._started is None:
             return

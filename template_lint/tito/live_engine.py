@@ -97,6 +97,7 @@ class TransformersEngine:
                 )
                 return Outcome(check_output(text))
         except (Exception, RenderStopped) as error:
+            self._limits.settle()
             name = type(error).__name__
             return Outcome(None, name, str(error), _template_line(error), refused=name == "TemplateError")
 
@@ -141,6 +142,7 @@ class TransformersEngine:
                     list(messages), tokenize=True, return_dict=True, return_assistant_tokens_mask=True, **call
                 )
         except (Exception, RenderStopped) as error:
+            self._limits.settle()
             raise RenderError(Outcome(None, type(error).__name__, str(error))) from error
         return list(encoded["assistant_masks"])
 

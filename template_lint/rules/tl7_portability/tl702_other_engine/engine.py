@@ -44,6 +44,7 @@ def disagreements(facts: TemplateFacts) -> Iterator[Disagreement]:
             with facts.template.limits:
                 other = environment.render_str(facts.source, **context)
         except RenderStopped:
+            facts.template.limits.settle()
             return
         except Exception as error:
             yield Disagreement(title, text, "", str(error).split("\n")[0][:120])
