@@ -131,7 +131,7 @@ class ChatTemplate:
                     if printed > offset:
                         return template.get_corresponding_lineno(blocks.gi_frame.f_lineno)
         except (Exception, RenderStopped):
-            return None
+            self.limits.settle()
         return None
 
     def render(self, context: Mapping[str, Any]) -> Outcome:
