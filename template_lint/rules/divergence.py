@@ -23,7 +23,7 @@ def prefix_findings(
     appended: Appended,
     *,
     what: str | Callable[[Divergence], str],
-    remedy: str | None = None,
+    remedy: str | Callable[[Divergence], str | None] | None = None,
     counts: Callable[[Question], bool] | None = None,
 ) -> Iterator[Finding]:
     """One finding per cause for the text divergences of one kind. ``what`` begins the sentence; ``remedy`` replaces
@@ -36,6 +36,7 @@ def prefix_findings(
         names = list(dict.fromkeys(divergence.question.scenario.name for divergence in group))
         evidence = text_evidence(facts, first, names)
         sentence = what if isinstance(what, str) else what(first)
+        given = remedy(first) if callable(remedy) else remedy
         rest = f" ({len(group)} of {len(asked)} cases)"
         if appended is Appended.USER:
             helps = switch_that_prevents(facts, appended, group)
@@ -47,7 +48,7 @@ def prefix_findings(
         yield rule.finding(
             facts,
             f"{sentence}: {_values(first)}{_because(first.cause, place)}{rest}",
-            remedy=_remedy(first.cause) if remedy is None or _stands_behind(appended, first.cause) else remedy,
+            remedy=_remedy(first.cause) if given is None or _stands_behind(appended, first.cause) else given,
             place=place,
             scenario=names[0],
             evidence=evidence,

@@ -165,6 +165,18 @@ def test_generation_prompt_prefix_in_one_thinking_mode_only() -> None:
     assert all(name.endswith("[enable_thinking=false]") for name in finding.evidence["scenarios"])
 
 
+def test_a_prompt_that_the_reply_rewrites_is_not_cured_by_its_generation_prompt() -> None:
+    source = STABLE.replace("message.content + '<|end|>'", "message.content + ('<|end|>' if loop.last else '<|next|>')")
+    assert source != STABLE
+    [finding] = check_rule("TL103", source)
+    assert finding.message.startswith("appending the reply rewrites the prompt it answers: '<|end|>")
+    assert finding.remedy.startswith(
+        "Make the condition on line 5 independent of later messages: the model saw it true"
+    )
+    [finding] = check_rule("TL103", STABLE.replace("{{ '<|bot|>' }}{% endif %}", "{{ '<|bot|><think>' }}{% endif %}"))
+    assert finding.remedy.startswith("Begin a finished turn with exactly the text of the generation prompt")
+
+
 def test_user_turn_prefix_names_the_kwarg_that_prevents_it() -> None:
     source = with_assistant(
         "{% if message.reasoning_content and (keep_reasoning or loop.last or loop.nextitem.role == 'tool') %}"

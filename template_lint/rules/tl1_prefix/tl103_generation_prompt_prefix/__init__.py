@@ -47,7 +47,7 @@ class GenerationPromptPrefix(Rule):
             facts,
             Appended.ASSISTANT,
             what=lambda divergence: _sentence(facts, divergence),
-            remedy="Begin a finished turn with exactly the text of the generation prompt, thinking block included.",
+            remedy=lambda divergence: _remedy(facts, divergence),
             counts=lambda question: not holds_in_its_mode(facts, question),
         )
         yield from self._other_mode(facts)
@@ -102,6 +102,14 @@ def _sentence(facts: TemplateFacts, divergence: Divergence) -> str:
     if _in_history(facts, divergence.question, divergence.offset):
         return "appending the reply rewrites the prompt it answers"
     return "the generation prompt is not how the finished turn begins"
+
+
+def _remedy(facts: TemplateFacts, divergence: Divergence) -> str | None:
+    """What to do about the generation prompt; None for a condition that rewrites the history before it."""
+    printed = divergence.cause is not None and divergence.cause.printed
+    if _in_history(facts, divergence.question, divergence.offset) and not printed:
+        return None
+    return "Begin a finished turn with exactly the text of the generation prompt, thinking block included."
 
 
 def _in_history(facts: TemplateFacts, question: Question, offset: int) -> bool:
