@@ -60,18 +60,24 @@ _TURNS: weakref.WeakKeyDictionary[TemplateFacts, Turn | None] = weakref.WeakKeyD
 def plain_turn(facts: TemplateFacts) -> Turn | None:
     """The turn of a plain reply; None where no conversation with one renders and shows the reply."""
     if facts not in _TURNS:
-        _TURNS[facts] = _read(facts)
+        _TURNS[facts] = _read(facts, ASK, REPLY, NEXT)
     return _TURNS[facts]
 
 
-def _read(facts: TemplateFacts) -> Turn | None:
-    finished = facts.render([ASK, REPLY]).text
-    asked = facts.render([ASK]).text
+def turn_in_parts(facts: TemplateFacts) -> Turn | None:
+    """The same of messages whose content is one text part, for templates that print only those."""
+    parts = [{**message, "content": [{"type": "text", "text": message["content"]}]} for message in (ASK, REPLY, NEXT)]
+    return _read(facts, *parts)
+
+
+def _read(facts: TemplateFacts, ask: dict[str, Any], reply: dict[str, Any], following: dict[str, Any]) -> Turn | None:
+    finished = facts.render([ask, reply]).text
+    asked = facts.render([ask]).text
     if finished is None or REPLY["content"] not in finished:
         return None
     reply_end = finished.rindex(REPLY["content"]) + len(REPLY["content"])
     middle = None
-    followed = facts.render([ASK, REPLY, NEXT]).text
+    followed = facts.render([ask, reply, following]).text
     if followed is not None and REPLY["content"] in followed and NEXT["content"] in followed:
         middle = followed.partition(REPLY["content"])[2].partition(NEXT["content"])[0]
     opening = (asked or "").partition(ASK["content"])[0]

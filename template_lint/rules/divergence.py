@@ -9,7 +9,7 @@ from template_lint.facts.cause import Cause
 from template_lint.facts.divergences import Divergence, divergences, token_divergence
 from template_lint.facts.prefix import Appended, Question, common_suffix_length, wants_generation_prompt
 from template_lint.facts.template_facts import TemplateFacts
-from template_lint.facts.turn import plain_turn
+from template_lint.facts.turn import plain_turn, turn_in_parts
 from template_lint.model import Finding, Place
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.defects import moving_texts, passing_text
@@ -64,7 +64,7 @@ def _stands_behind(appended: Appended, cause: Cause | None) -> bool:
 
 def require_turns(facts: TemplateFacts) -> None:
     """Raises Skip where the template quotes the whole conversation to a judge: no turn of it is ever continued."""
-    turn = plain_turn(facts)
+    turn = plain_turn(facts) or turn_in_parts(facts)
     if turn is not None and turn.is_judged:
         raise Skip(f"the conversation is quoted for a judge: {shorten(turn.last.rest, 32)} follows a finished reply")
 

@@ -349,6 +349,16 @@ def test_a_template_that_quotes_the_conversation_to_a_judge_has_no_turns() -> No
     assert check_rule("TL104", source.replace("Is the last message safe? ", "Assistant: ")) != []
 
 
+def test_a_judge_may_be_shown_text_parts_only() -> None:
+    source = (
+        "Is the {{ 'reply' if messages | length % 2 == 0 else 'question' }} safe? {% for m in messages %}{{ m.role }}: "
+        "{% for part in m.content | selectattr('type', 'eq', 'text') %}{{ part.text }}{% endfor %}\n{% endfor %}"
+        "Answer with yes or no, and nothing else."
+    )
+    for code in ("TL103", "TL104", "TL108"):
+        assert "quoted for a judge: 'Answer with yes or no" in (skip_reason(code, source) or "")
+
+
 def test_a_judge_may_be_asked_in_a_turn_of_its_own_after_a_mark() -> None:
     asks = (
         "Judge the last message of the conversation above by these criteria, and answer with yes or no, nothing else."
