@@ -110,6 +110,8 @@ def _headline(target: TargetReport, template: TemplateReport, profile: str | Non
     label, style = "ok   ", "bold green"
     if number[Severity.ERROR]:
         label, style = "FAIL ", "bold red"
+    elif template.unrendered:
+        label, style = "NOT CHECKED ", "bold magenta"
     elif number[Severity.WARNING]:
         label, style = "WARN ", "bold yellow"
     # The last line of the report names the profile in any case; here it must not cost a line.

@@ -222,6 +222,20 @@ def test_inline_ignores_on_standard_input(run: Run) -> None:
     assert run("check", "-", "--no-inline-ignores", stdin=source).exit_code == 1
 
 
+def test_a_template_that_refuses_every_tool_conversation_is_not_called_ok(run: Run) -> None:
+    source = (
+        "{% for m in messages %}{% if m.role == 'tool' %}{{ raise_exception('no tools here') }}{% endif %}"
+        "<|{{ m.role }}|>{{ m.content or '' }}<|end|>{% endfor %}{% if tools %}{{ raise_exception('no') }}{% endif %}"
+        "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+    )
+    result = run("check", "-", "--min-severity", "error", stdin=source)
+    assert result.exit_code == 3
+    assert result.stdout.startswith("NOT CHECKED <stdin>  renders no tool conversation: ")
+    assert "1 template renders no tool conversation" in " ".join(result.stdout.split())
+    result = run("check", "-", "-o", "concise", stdin=source)
+    assert "exclude it if it is not meant for tools" in result.stderr
+
+
 def test_a_template_whose_error_is_accepted_was_looked_at(run: Run) -> None:
     Path("templates/bad.jinja").write_text("{% if %}")
     Path("template-lint.yaml").write_text("targets: [templates/]\njobs: 1\n")

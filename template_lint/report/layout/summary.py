@@ -6,6 +6,7 @@ from template_lint.model import Report, Summary
 from template_lint.report.layout.canvas import Canvas
 from template_lint.report.layout.escape import visible
 from template_lint.report.layout.place import title
+from template_lint.report.layout.wording import nothing_of
 
 _NAMED = 5
 
@@ -35,7 +36,8 @@ def summary_line(report: Report) -> str:
         parts.append(f"{count(total.unchecked, 'target')} not checked")
     if total.unrendered:
         verb = "renders" if total.unrendered == 1 else "render"
-        parts.append(f"{count(total.unrendered, 'template')} {verb} no conversation")
+        nothing = max((nothing_of(template.verdict) for _, template in report.unrendered), key=len)
+        parts.append(f"{count(total.unrendered, 'template')} {verb} {nothing}")
     if total.excluded:
         parts.append(f"{count(total.excluded, 'path')} excluded")
     return "; ".join(parts) + f" (transformers {report.profile})"
@@ -51,10 +53,11 @@ def _by(total: Summary) -> str:
 
 def unrendered_lines(report: Report) -> list[str]:
     """Return a line for each of the first templates that render no conversation, and the number of the others."""
-    lines = [
-        f"{title(target, template)} renders no conversation: most rules could not look at it"
-        for target, template in report.unrendered[:_NAMED]
-    ]
+    lines = []
+    for target, template in report.unrendered[:_NAMED]:
+        nothing = nothing_of(template.verdict)
+        line = f"{title(target, template)} renders {nothing}: most rules could not look at it"
+        lines.append(line + ("" if nothing == "no conversation" else "; exclude it if it is not meant for tools"))
     more = len(report.unrendered) - _NAMED
     return [*lines, f"so {'does' if more == 1 else 'do'} {count(more, 'more template')}"] if more > 0 else lines
 

@@ -15,7 +15,7 @@ _VERDICT = {
     "breaks-on-user": "keeps the prefix within a tool loop, a later user or system turn rewrites history",
     "unstable": "breaks the prefix in tool loops",
     "no-tools": "no tool support",
-    "unrenderable": "renders no conversation",
+    "unrenderable": "renders {nothing}",
 }
 
 
@@ -27,7 +27,13 @@ def live(findings: Iterable[Finding]) -> list[Finding]:
 def verdict_words(verdict: Verdict) -> str:
     """Return what the verdict on a template means, in words."""
     kwargs = ", ".join(f"{key}={outcome(value)}" for key, value in sorted(verdict.kwargs.items()))
-    return visible(_VERDICT.get(verdict.tito, verdict.tito).replace("{kwargs}", kwargs))
+    words = _VERDICT.get(verdict.tito, verdict.tito).replace("{nothing}", nothing_of(verdict))
+    return visible(words.replace("{kwargs}", kwargs))
+
+
+def nothing_of(verdict: Verdict) -> str:
+    """Return what an unrenderable template renders none of: it may render conversations without tools."""
+    return "no conversation" if set(verdict.appended.values()) <= {"unrenderable"} else "no tool conversation"
 
 
 def cause_note(cause: dict[str, Any]) -> str:
@@ -109,4 +115,5 @@ def unchecked(report: Report) -> Iterator[Unchecked]:
             yield Unchecked(target, None, target.error.kind, target.error.message)
         for template in target.templates:
             if template.unrendered:
-                yield Unchecked(target, template, "unrenderable", "the template renders no conversation of ours")
+                message = f"the template renders {nothing_of(template.verdict)} of ours"
+                yield Unchecked(target, template, "unrenderable", message)
