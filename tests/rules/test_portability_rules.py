@@ -86,6 +86,17 @@ def test_what_the_mirrored_version_gets_wrong_is_the_same_defect(version: str, p
     assert finding.brief.startswith("transformers 4.57 renders" if version == "5.24" else "transformers 5.24 prints")
 
 
+def test_the_other_version_is_said_to_render_only_the_shape_that_it_renders() -> None:
+    """Content that is absent raises in both versions: 'renders it' would say otherwise."""
+    source = CHAT.replace("{{ m.content }}", "{{ m.content.x or '' }}")
+    [mirrored] = check_rule("TL205", source)
+    assert "on content null beside a call, on no content key beside a call" in mirrored.message
+    [finding] = check_rule("TL701", source)
+    assert finding.brief == "transformers 4.57 renders content null beside a call"
+    [older] = check_rule("TL205", source, transformers="4.57")
+    assert "no content key beside a call" in older.message and "content null" not in older.message
+
+
 def test_what_only_the_other_version_gets_wrong_is_told_here_alone() -> None:
     [finding] = check_rule("TL701", CHAT)
     assert not set(finding.defects) & {

@@ -93,10 +93,11 @@ def _how(difference: ProfileDifference, mirrored: Profile, other: Profile) -> st
 
 
 def _brief(difference: ProfileDifference, other: Profile) -> str:
-    """What the other version does, where it renders."""
+    """What the other version does with this shape, where it renders; the finding that says it may name other shapes."""
+    title = difference.probe.title
     if difference.mirrored.text is None:
-        return f"transformers {_version(other)} renders it"
-    return f"transformers {_version(other)} prints {_excerpts(difference.mirrored, difference.other)[1]}"
+        return f"transformers {_version(other)} renders {title}"
+    return f"transformers {_version(other)} prints {_excerpts(difference.mirrored, difference.other)[1]} for {title}"
 
 
 def _excerpts(mirrored: Outcome, other: Outcome) -> tuple[str, str]:
