@@ -47,7 +47,9 @@ def model_start(turn: MarkedTurn) -> int:
 
 
 def mask_findings(rule: Rule, facts: TemplateFacts, found: list[Wrong], remedy: str) -> list[Finding]:
-    """One finding per message (``{text}`` not filled in): the first mistake, and in how many turns it is made."""
+    """One finding per message (``{text}`` not filled in): the first mistake, in how many turns it is made, and in how
+    many it is made with other text.
+    """
     groups: dict[str, list[Wrong]] = {}
     for wrong in found:
         groups.setdefault(wrong.message, []).append(wrong)
@@ -59,6 +61,8 @@ def _finding(rule: Rule, facts: TemplateFacts, group: list[Wrong], remedy: str) 
     turn = first.turn
     names = list(dict.fromkeys(wrong.turn.scenario.name for wrong in group))
     message = first.message.format(text=shorten(first.text))
+    same = sum(first.text in wrong.text for wrong in group)
+    more = f"; other text in {len(group) - same}" if same < len(group) else ""
     evidence: dict[str, Any] = {
         "expected": turn.text[model_start(turn) : turn.stop],
         "marked": [turn.text[a:b] for a, b in turn.marked],
@@ -66,7 +70,7 @@ def _finding(rule: Rule, facts: TemplateFacts, group: list[Wrong], remedy: str) 
     }
     return rule.finding(
         facts,
-        f"{message} ({len(group)} of {plural(len(marked_turns(facts)), 'turn')})",
+        f"{message} ({same} of {plural(len(marked_turns(facts)), 'turn')}{more})",
         remedy=remedy,
         place=facts.printed_at(turn.scenario, turn.length, False, first.start) if first.start else None,
         scenario=names[0],

@@ -47,6 +47,15 @@ def test_a_header_inside_is_cut_out() -> None:
     assert excerpt(source, finding) == "'<|assistant|>'"
 
 
+def test_turns_in_which_other_text_is_marked_are_counted_apart() -> None:
+    header = "{{ '<|assistant|>' + ('[thought]' if message.reasoning_content else '[plain]') }}"
+    source = template("{%- generation %}" + header + "{{ message.content + '<|end|>' }}{% endgeneration %}")
+    source = source.replace("{{ '<|assistant|>' }}{% endif", "{{ '<|assistant|>[thought]' }}{% endif")
+    [finding] = found(source)
+    said = "'<|assistant|>[thought]', which the generation prompt prints, is marked"
+    assert finding.message == said + " (3 of 10 turns; other text in 7)"
+
+
 def test_the_first_token_of_the_model_outside() -> None:
     source = template(RIGHT.replace("'<|assistant|>' }}", "'<|assistant|>' }}{{ '\\n' }}", 1))
     [finding] = found(source)

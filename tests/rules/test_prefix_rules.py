@@ -46,6 +46,15 @@ def test_tool_prefix_cuts_out_the_condition() -> None:
     assert finding.scenario == "one-call"
 
 
+def test_tool_prefix_says_that_the_turn_of_the_user_is_rewritten_and_not_that_of_the_call() -> None:
+    begin = "{%- if message.role == 'user' and messages[-1].role == 'tool' %}{{ tools | tojson }}{% endif %}"
+    source = STABLE.replace("{%- if", begin + "{%- if", 1)
+    [finding] = check_rule("TL101", source)
+    assert finding.message.startswith("appending a tool result rewrites a turn before the call: '<|user|>When")
+    [closer] = check_rule("TL101", with_assistant("{% if loop.last %}<think></think>{% endif %}"))
+    assert closer.message.startswith("appending a tool result rewrites the turn before it: ")
+
+
 def test_a_condition_is_one_finding_whether_it_must_change_alone_or_with_others() -> None:
     with_others = "{% if message.reasoning_content %}{% if not loop.nextitem %}C{% else %}D{% endif %}{% endif %}"
     source = with_assistant("{% if loop.last %}A{% else %}B{% endif %}" + with_others)

@@ -130,6 +130,7 @@ def test_methods_that_change_their_list_are_refused(source: str, method: str) ->
     assert finding.evidence["method"] == method
     assert finding.severity is Severity.ERROR
     assert method in finding.message
+    assert "raises SecurityError when the call is reached" in finding.message
 
 
 def test_the_finding_says_whether_a_render_reached_the_line() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
+from template_lint.facts.divergences import Divergence
 from template_lint.facts.prefix import Appended
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule
 from template_lint.rules.divergence import prefix_findings
+from template_lint.scenarios.model import strings_of
 
 
 class ToolPrefix(Rule):
@@ -35,6 +37,14 @@ class ToolPrefix(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Ask every tool question."""
-        yield from prefix_findings(
-            self, facts, Appended.TOOL, what="appending a tool result rewrites the turn before it"
-        )
+        yield from prefix_findings(self, facts, Appended.TOOL, what=_what)
+
+
+def _what(divergence: Divergence) -> str:
+    """Where the renders part: in the turn of the call, or before the end of a text that was said earlier."""
+    question = divergence.question
+    *before, call = question.scenario.messages[: question.earlier]
+    rest = (question.earlier_outcome.text or "")[divergence.offset :]
+    said = set(strings_of(before)) - set(strings_of([call]))
+    earlier = any(text in rest for text in said)
+    return f"appending a tool result rewrites {'a turn before the call' if earlier else 'the turn before it'}"

@@ -21,7 +21,7 @@ class SandboxRefused(Rule):
     all that change a list or a mapping in place. Read from the source, so a branch that is rarely taken counts; and
     any such refusal in a render.
 
-    Why it matters: ``apply_chat_template`` renders in an immutable sandbox and raises SecurityError when the line is
+    Why it matters: ``apply_chat_template`` renders in an immutable sandbox and raises SecurityError when the call is
     reached. Other engines allow it, so the author may never have seen it.
 
     How to fix: build a new value: ``items + [x]`` in a namespace, ``dict(mapping, key=value)``, ``items[1:]`` for
@@ -51,7 +51,7 @@ class SandboxRefused(Rule):
         again = f", {places} times" if places > 1 else ""
         return self.finding(
             facts,
-            f"calls {name}(){again}: the sandbox raises SecurityError when this line is reached{seen}",
+            f"calls {name}(){again}: the sandbox raises SecurityError when the call is reached{seen}",
             remedy=_remedy(name),
             place=place,
             evidence={"method": name, "calls": places, "reached": bool(kinds)},
