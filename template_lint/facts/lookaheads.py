@@ -73,20 +73,23 @@ def _own(loop: nodes.For) -> Iterator[nodes.Node]:
 
 def _names_apart_from_messages(tree: nodes.Template) -> set[str]:
     """Names that are set, and never to anything that could be of the conversation: its names are in no value."""
-    values: dict[str, set[str]] = {}
+    readers: dict[str, set[str]] = {}
+    names: set[str] = set()
     for node in walk(tree):
         if isinstance(node, nodes.Assign | nodes.For):
             value = node.node if isinstance(node, nodes.Assign) else node.iter
-            read = {child.name for child in walk(value) if isinstance(child, nodes.Name)}
-            for target in walk(node.target):
-                if isinstance(target, nodes.Name | nodes.NSRef):
-                    values.setdefault(target.name, set()).update(read)
-    near = {name for name in values if "message" in name}
-    while True:
-        more = {name for name, read in values.items() if any(n in near or "message" in n for n in read)} - near
-        if not more:
-            return values.keys() - near
+            targets = {child.name for child in walk(node.target) if isinstance(child, nodes.Name | nodes.NSRef)}
+            names |= targets
+            for child in walk(value):
+                if isinstance(child, nodes.Name):
+                    readers.setdefault(child.name, set()).update(targets)
+    near = {name for name in names | readers.keys() if "message" in name}
+    pending = list(near)
+    while pending:
+        more = readers.get(pending.pop(), set()) - near
         near |= more
+        pending += more
+    return names - near
 
 
 def _over_messages(node: nodes.Node, apart: set[str]) -> bool:
