@@ -191,7 +191,10 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
             return super().call(__context, __obj, *args, **kwargs)
         kwargs.pop("_block_vars", None)
         kwargs.pop("_loop_vars", None)
-        return __obj(*args, **kwargs)
+        try:
+            return __obj(*args, **kwargs)
+        except StopIteration:
+            return __self.undefined("the value is undefined: an iterator has come to its end")
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         """Whether a template may read this attribute."""

@@ -124,6 +124,13 @@ def test_undefined_prints_nothing_and_raises_deeper() -> None:
     assert render("[{{ a }}{% if a %}x{% endif %}{% for b in a %}y{% endfor %}]").text == "[]"
 
 
+@pytest.mark.parametrize("end", ["send(none)", "close()"])
+def test_a_method_that_comes_to_an_end_gives_undefined(end: str) -> None:
+    source = "{% set g = ['a']|map('upper') %}{{ g." + end + " or '' }}<{{ g.send(none) }}>"
+    assert render(source).text == ("A<>" if end == "send(none)" else "<>")
+    assert render(source + "{{ g.send(none).more }}").error == "UndefinedError"
+
+
 def test_nothing_is_escaped_and_the_last_newline_goes() -> None:
     assert render("{{ '<&>' }}\n").text == "<&>"
     assert render("{{ '<&>' }}\n\n").text == "<&>\n"
