@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from template_lint.curation import WHOLE_TARGETS
+from template_lint.curation import HIDDEN, WHOLE_TARGETS
+from template_lint.curation.duplicates import DUPLICATE
 from template_lint.curation.identity import Identity, identity, place_key
 from template_lint.errors import UsageError
 from template_lint.model import Finding, Report, TargetReport, TemplateReport
@@ -54,7 +55,7 @@ class Baseline(NamedTuple):
     def _hide(
         self, left: Counter[Identity], target: TargetReport, template: TemplateReport | None, finding: Finding
     ) -> Finding:
-        if finding.suppressed is not None:
+        if finding.suppressed not in (None, DUPLICATE):
             return finding
         key = identity(target, template, finding, self.root)
         if left[key] <= 0:
@@ -152,11 +153,11 @@ def _malformed(file: Path, what: str) -> UsageError:
 
 
 def _count(report: Report, root: Path) -> Counter[Identity]:
-    """The findings that only a baseline hides, or nothing."""
+    """The findings that nothing hides but a baseline, another finding, or the wish not to see mild ones."""
     return Counter(
         identity(target, template, finding, root)
         for target, template, finding in _all(report)
-        if finding.suppressed in (None, "baseline", "min-severity")
+        if finding.suppressed in (None, "baseline", DUPLICATE, HIDDEN)
     )
 
 

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from template_lint.model import Finding, Report, TemplateReport, finding_order
 
 DUPLICATE = "duplicate"
-_KNOWN = (None, "baseline")
-"""What a finding may be hidden by and still speak for another: an ignore is about one rule only."""
 
 
 def mark_duplicates(report: Report) -> Report:
     """Mark each finding all of whose defects another finding of its template states, at least as severe.
 
-    The other one says in few words what the marked one adds. A rule that was not asked, or whose finding is ignored,
-    speaks for nobody.
+    The other one says in few words what the marked one adds. A rule that was not asked, or whose finding an ignore or
+    the baseline hides, speaks for nobody: both know one rule at a time.
     """
     return report._replace(
         targets=[
@@ -28,12 +26,12 @@ def _marked(template: TemplateReport) -> TemplateReport:
     speakers: list[int] = []
     for index in sorted(range(len(findings)), key=lambda index: _rank(findings[index])):
         finding = findings[index]
-        if finding.suppressed not in _KNOWN or not finding.defects:
+        if finding.suppressed is not None or not finding.defects:
             continue
         speaker = _speaker(findings, speakers, finding)
         if speaker is None:
             speakers.append(index)
-        elif finding.suppressed is None:
+        else:
             findings[speaker] = _saying(findings[speaker], finding)
             reason = f"{findings[speaker].rule} says it"
             findings[index] = finding._replace(suppressed=DUPLICATE, suppression_reason=reason)

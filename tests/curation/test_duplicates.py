@@ -8,6 +8,7 @@ import pytest
 
 from template_lint.config import Ignore, Options, TargetSpec
 from template_lint.curation import curate
+from template_lint.curation.baseline import Baseline
 from template_lint.curation.duplicates import mark_duplicates
 from template_lint.engine import check
 from template_lint.model import Finding, Report, Severity
@@ -86,18 +87,32 @@ def test_what_is_ignored_stays_ignored() -> None:
     assert suppressed(mark_duplicates(one(speaker(), echo(suppressed="inline")))) == [None, "inline"]
 
 
-def test_a_baseline_knows_the_duplicates_of_what_it_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_baseline_knows_each_finding_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    from template_lint.curation.baseline import Baseline
+    file, codes = Path("known.json"), frozenset({"TL101", "TL104"})
+    both, alone = one(speaker(), echo()), one(echo())
 
+    def with_baseline(report: Report) -> Report:
+        return curate(report, asked(report, Options(baseline=file)))
+
+    known = Baseline(file, {}).updated(mark_duplicates(both), codes)
+    file.write_text(known.text())
+    assert suppressed(with_baseline(both)) == suppressed(known.apply(mark_duplicates(both), codes)[0])
+    assert suppressed(with_baseline(both)) == ["baseline", "baseline"]
+    assert suppressed(with_baseline(alone)) == ["baseline"]
+    assert known.pruned(mark_duplicates(both), codes) == known
+
+
+def test_what_is_new_beside_a_known_finding_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gate must not stay green because a rule that finds something new names a defect that the baseline knows."""
+    monkeypatch.chdir(tmp_path)
     file = Path("known.json")
-    both, codes = one(speaker(), echo()), frozenset({"TL101", "TL104"})
-    file.write_text(Baseline(file, {}).updated(mark_duplicates(both), codes).text())
-    assert "TL104" not in file.read_text()
-    curated = curate(both, asked(both, Options(baseline=file)))
-    assert suppressed(curated) == ["baseline", "duplicate"]
-    alone = one(echo())
-    assert suppressed(curate(alone, asked(alone, Options(baseline=file)))) == [None]
+    file.write_text(Baseline(file, {}).updated(one(speaker()), frozenset({"TL101"})).text())
+    report = one(speaker(), echo(severity=ERROR))
+    curated = curate(report, asked(report, Options(baseline=file)))
+    assert suppressed(curated) == ["baseline", None]
+    assert curated.findings[0].message == "a result rewrites it"
+    assert curated.summary().errors == 1
 
 
 def written(folder: Path, source: str = LOOKS_AHEAD, **options: object) -> Report:
