@@ -349,9 +349,7 @@ def test_names_that_are_set_from_each_other_are_followed_once() -> None:
     tree = ChatTemplate(source, PROFILE).tree
     started = time.process_time()
     assert len(list(suspects(tree))) == 1
-    assert (
-        time.process_time() - started < 3
-    )  # it takes 0.1, and 9 where each name is asked of each
+    assert time.process_time() - started < 3  # it takes 0.1, and 9 where each name is asked of each
 
 
 def test_causes_are_found_once_for_equal_divergences(monkeypatch: pytest.MonkeyPatch) -> None:
