@@ -52,12 +52,8 @@ class Pair:
         self._shared = self._shared_tail()
 
     def _piece_start(self, which: int) -> int:
-        position = 0
-        for segment in self.traces[which].segments:
-            if position + len(segment.text) > self.offset:
-                return position
-            position += len(segment.text)
-        return position
+        trace = self.traces[which]
+        return next((start for start, _ in trace.holding(self.offset)), sum(len(s.text) for s in trace.segments))
 
     def _shared_tail(self) -> list[str]:
         """What the earlier render prints after the divergence and the later one prints too before any new message.
@@ -80,11 +76,7 @@ class Pair:
 
     def _after(self, which: int) -> Iterator[Segment]:
         """The pieces from the one that holds the divergence on."""
-        position = 0
-        for segment in self.traces[which].segments:
-            if position >= self.starts[which]:
-                yield segment
-            position += len(segment.text)
+        return (segment for start, segment in self.traces[which].placed() if start >= self.starts[which])
 
     @property
     def signature(self) -> tuple[Any, ...]:
@@ -92,12 +84,7 @@ class Pair:
         return tuple((self._site_at(which), self.offset - self.starts[which]) for which in (0, 1))
 
     def _site_at(self, which: int) -> int:
-        position = 0
-        for segment in self.traces[which].segments:
-            position += len(segment.text)
-            if position > self.offset:
-                return segment.occurrence[0]
-        return -1
+        return next((segment.occurrence[0] for _, segment in self.traces[which].holding(self.offset)), -1)
 
     def restored_by(self, *changes: Change) -> bool:
         """Whether the prefix (or, with ``whole``, the text) holds with these changes, and nothing went missing."""

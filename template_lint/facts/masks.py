@@ -14,7 +14,7 @@ from jinja2 import nodes
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.facts.turn import plain_turn
 from template_lint.rendering.positions import offset_of
-from template_lint.scenarios.model import Scenario
+from template_lint.scenarios.model import Scenario, in_text_part
 
 if TYPE_CHECKING:
     from template_lint.facts.template_facts import TemplateFacts
@@ -126,8 +126,7 @@ def _in_text_parts(scenarios: Sequence[Scenario]) -> Iterator[Scenario]:
         if not scenario.own:
             for message in scenario.messages:
                 if id(message) not in shared:
-                    parts = [{"type": "text", "text": message["content"]}] if message.get("content") else None
-                    shared[id(message)] = {**message, "content": parts} if parts else message
+                    shared[id(message)] = in_text_part(message) if message.get("content") else message
             messages = [shared[id(message)] for message in scenario.messages]
             yield scenario._replace(name=f"{scenario.name} in text parts", messages=messages)
 

@@ -226,10 +226,8 @@ class Renders:
 
     def _printing_places(self, context: Mapping[str, Any], offset: int, template: ChatTemplate) -> list[Place]:
         _, trace = template.trace(context)
-        position = 0
-        for segment in trace.segments:
-            position += len(segment.text)
-            if position > offset and segment.occurrence[0] >= 0:
+        for _, segment in trace.holding(offset):
+            if segment.occurrence[0] >= 0:
                 numbers = [segment.occurrence[0], *trace.passed.get(segment.occurrence, ())]
                 return [place_of(template.sites[number], template.source_map) for number in numbers]
         return []

@@ -6,6 +6,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from template_lint.facts.marks import Ending, closes, ending_of, marks_of
+from template_lint.scenarios.model import in_text_part
 
 if TYPE_CHECKING:
     from template_lint.facts.template_facts import TemplateFacts
@@ -66,8 +67,7 @@ def plain_turn(facts: TemplateFacts) -> Turn | None:
 
 def turn_in_parts(facts: TemplateFacts) -> Turn | None:
     """The same of messages whose content is one text part, for templates that print only those."""
-    parts = [{**message, "content": [{"type": "text", "text": message["content"]}]} for message in (ASK, REPLY, NEXT)]
-    return _read(facts, *parts)
+    return _read(facts, *map(in_text_part, (ASK, REPLY, NEXT)))
 
 
 def _read(facts: TemplateFacts, ask: dict[str, Any], reply: dict[str, Any], following: dict[str, Any]) -> Turn | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from template_lint.facts.probes import ARGUMENT, ASK, CALL, CALL_ID, CALL_NAME, SYSTEM, TOOL, TOOL_RESULT
 from template_lint.facts.shapes import Shape
 from template_lint.rendering.messages import REASONING_FIELDS
+from template_lint.scenarios.model import in_text_part
 
 if TYPE_CHECKING:
     from template_lint.facts.template_facts import TemplateFacts
@@ -209,18 +210,14 @@ def _parts_variant(
     tools: bool,
 ) -> Variant:
     plain = Conversation([*before, message, *after], tools)
-    parted = Conversation([*before, _parted(message), *after], tools)
+    parted = Conversation([*before, in_text_part(message), *after], tools)
     title = f"{_ROLES[message['role']]} as typed text parts"
     return _variant(facts, Kind.PARTS, title, parted, plain, words=(message["content"],))
 
 
-def _parted(message: dict[str, Any]) -> dict[str, Any]:
-    return {**message, "content": [{"type": "text", "text": message["content"]}]}
-
-
 def in_parts(conversation: Conversation) -> Conversation:
     """The same conversation with every content as one typed text part."""
-    return conversation._replace(messages=[_parted(message) for message in conversation.messages])
+    return conversation._replace(messages=[in_text_part(message) for message in conversation.messages])
 
 
 def knows_reasoning(facts: TemplateFacts) -> bool:

@@ -104,12 +104,13 @@ class Trace:
             yield position, segment
             position += len(segment.text)
 
+    def holding(self, offset: int) -> Iterator[tuple[int, Segment]]:
+        """The segment that holds the character at ``offset``, and those behind it; each with where it begins."""
+        return ((start, segment) for start, segment in self.placed() if start + len(segment.text) > offset)
+
     def order_at(self, offset: int) -> int:
         """Place in the sequence of events of the piece that holds the character at ``offset``; past all at the end."""
-        for position, segment in self.placed():
-            if position + len(segment.text) > offset:
-                return segment.order
-        return self._order + 1
+        return next((segment.order for _, segment in self.holding(offset)), self._order + 1)
 
     def concat(self, parts: Iterable[str]) -> str:
         """Jinja's ``environment.concat``: join parts, keeping their segments."""

@@ -57,6 +57,11 @@ def natural_cuts(messages: Sequence[Mapping[str, Any]]) -> list[int]:
     return sorted({cut for cut in cuts if cut > 0})
 
 
+def in_text_part(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message with its content, which is a text, as one typed text part."""
+    return {**message, "content": [{"type": "text", "text": message["content"]}]}
+
+
 def strings_of(messages: Iterable[Mapping[str, Any]]) -> list[str]:
     """Texts of messages that a render should not lose: contents, call names, argument values."""
     found: list[str] = []

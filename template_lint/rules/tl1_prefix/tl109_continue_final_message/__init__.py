@@ -11,6 +11,7 @@ from template_lint.facts.prefix import common_prefix_length
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import around, shorten
+from template_lint.scenarios.model import in_text_part
 
 _ASK: dict[str, Any] = {"role": "user", "content": "When is high water?"}
 _PARTIAL = "High water is"
@@ -110,8 +111,7 @@ class ContinueFinalMessage(Rule):
 def _begun(facts: TemplateFacts, text: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """A question, and the question with a begun reply: as plain text, or as text parts where only those are printed."""
     plain = [_ASK, {"role": "assistant", "content": text}]
-    parts = [{**message, "content": [{"type": "text", "text": message["content"]}]} for message in plain]
-    for messages in (plain, parts):
+    for messages in (plain, [in_text_part(message) for message in plain]):
         if text.strip() in (facts.render(messages).text or ""):
             return messages[:1], messages
     return plain[:1], plain
