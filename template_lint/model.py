@@ -142,7 +142,7 @@ class TemplateReport(NamedTuple):
 
     @property
     def unrendered(self) -> bool:
-        """Whether it renders no conversation, and nobody has accepted the error (by an ignore or the baseline)."""
+        """Whether it renders no conversation, or none with tools, and nobody has accepted the error that says so."""
         accepted = any(finding.severity is Severity.ERROR and finding.accepted for finding in self.findings)
         return self.verdict.tito == "unrenderable" and not accepted
 
@@ -243,7 +243,7 @@ class Report(NamedTuple):
 
     @property
     def unrendered(self) -> list[tuple[TargetReport, TemplateReport]]:
-        """The templates that render no conversation, with their targets: most rules could not look at them."""
+        """The templates that render no (tool) conversation, with their targets: most rules could not look at them."""
         return [(target, template) for target in self.targets for template in target.templates if template.unrendered]
 
     def by_rule(self) -> dict[str, int]:

@@ -131,8 +131,8 @@ def _maintenance(options: Options, update: bool, prune: bool) -> Callable[[Repor
 def exit_code(report: Report, fail_on: Severity | None) -> ExitCode:
     """Return 1 for a live finding at or above ``fail_on``, else 3 if something was not checked, else 0.
 
-    A target that could not be read, none at all, and a template that renders no conversation of ours were not checked;
-    a run that excluded all it was given was not asked to check anything.
+    Not checked are a target that could not be read, none at all, and a template that renders no conversation of ours,
+    or none with tools. A run that excluded all it was given was not asked to check anything.
     """
     live = [finding for finding in report.findings if finding.suppressed is None]
     if fail_on is not None and any(finding.severity.rank >= fail_on.rank for finding in live):

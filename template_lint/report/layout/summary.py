@@ -52,7 +52,7 @@ def _by(total: Summary) -> str:
 
 
 def unrendered_lines(report: Report) -> list[str]:
-    """Return a line for each of the first templates that render no conversation, and the number of the others."""
+    """Return a line for each of the first templates that render nothing (with tools), and the number of the others."""
     lines = []
     for target, template in report.unrendered[:_NAMED]:
         nothing = nothing_of(template.verdict)

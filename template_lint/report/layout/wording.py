@@ -109,7 +109,7 @@ class Unchecked(NamedTuple):
 
 
 def unchecked(report: Report) -> Iterator[Unchecked]:
-    """Yield what keeps a run from being complete: targets with an error, and templates that render no conversation."""
+    """Yield what keeps a run from being complete: targets with an error, templates that render nothing."""
     for target in report.targets:
         if target.error is not None:
             yield Unchecked(target, None, target.error.kind, target.error.message)
