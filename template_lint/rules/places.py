@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from jinja2 import nodes
 
 from template_lint.facts import TemplateFacts
@@ -105,12 +107,15 @@ def made_text_at(facts: TemplateFacts, printed: Place | None, filters: tuple[str
 
 
 def _printed_expression(facts: TemplateFacts, place: Place | None) -> nodes.Expr | None:
-    source_map = facts.template.source_map
+    return None if place is None else _printed_expressions(facts).get((place.offset, place.end_offset))
+
+
+@lru_cache(maxsize=1)
+def _printed_expressions(facts: TemplateFacts) -> dict[tuple[int, int], nodes.Expr]:
+    """What the template prints, by where it stands: a piece may be printed again by thousands of them."""
     outputs: list[nodes.Output] = facts.static.kinds.get(nodes.Output, [])
-    for child in [child for output in outputs for child in output.nodes if place is not None]:
-        if not isinstance(child, nodes.TemplateData) and source_map.place(*source_map.expression_range(child)) == place:
-            return child
-    return None
+    printed = [node for output in outputs for node in output.nodes if not isinstance(node, nodes.TemplateData)]
+    return {facts.template.source_map.expression_range(node): node for node in printed}
 
 
 def _text_makers(expression: nodes.Node, filters: tuple[str, ...]) -> list[nodes.Filter]:

@@ -209,9 +209,6 @@ def test_balanced_turns(source: str) -> None:
     assert check_rule("TL308", source) == []
 
 
-# TL309
-
-
 def test_a_turn_that_each_call_opens_and_only_the_reply_closes_is_opened_again() -> None:
     source = (
         "{% for m in messages %}{{ '<|result>' + m.content + '<result|>' if m.role == 'tool' else '<|turn>' + m.role }}"
@@ -224,6 +221,9 @@ def test_a_turn_that_each_call_opens_and_only_the_reply_closes_is_opened_again()
     assert (
         excerpt(source, finding) == "'<|result>' + m.content + '<result|>' if m.role == 'tool' else '<|turn>' + m.role"
     )
+
+
+# TL309
 
 
 def test_white_space_after_the_end_is_glue() -> None:
