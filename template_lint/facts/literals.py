@@ -40,6 +40,11 @@ def python_literals(facts: TemplateFacts) -> list[Literal]:
     return [literal for literal in found if literal is not None]
 
 
+def pastes_mappings(facts: TemplateFacts) -> bool:
+    """Whether arguments come out as Python writes a mapping or a list."""
+    return any(literal.variant.kind is Kind.HARD and literal.text[0] in "[{" for literal in python_literals(facts))
+
+
 def literal_in(variant: Variant) -> Literal | None:
     """The first Python literal that this shape has and the usual shape has not."""
     if not variant.comparable:

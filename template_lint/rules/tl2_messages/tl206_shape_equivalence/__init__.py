@@ -8,7 +8,7 @@ from typing import Any
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.cause import find_cause
-from template_lint.facts.literals import literal_in, python_literals
+from template_lint.facts.literals import literal_in, pastes_mappings
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.facts.probes import ARGUMENT, CALL, RESULT
 from template_lint.facts.variants import JSON_RESULT, Kind, Variant, hard_variant, variants
@@ -101,9 +101,7 @@ class ShapeEquivalence(Rule):
 
 def _is_python_as_mapping(facts: TemplateFacts, variant: Variant, usual: str, offset: int) -> bool:
     """Whether the prompts differ because a mapping comes out in Python's words, and TL207 says so."""
-    if variant.kind is not Kind.ARGUMENTS or not usual.startswith("{'", offset - 1):
-        return False
-    return any(literal.variant.kind is Kind.HARD and literal.text[0] in "[{" for literal in python_literals(facts))
+    return variant.kind is Kind.ARGUMENTS and usual.startswith("{'", offset - 1) and pastes_mappings(facts)
 
 
 def _remedy(variant: Variant, usual: str) -> str:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.call_grammars import Grammar, find_grammar
-from template_lint.facts.literals import python_literals
+from template_lint.facts.literals import pastes_mappings
 from template_lint.facts.probes import ARGUMENT, CALL_NAME, RESULT
-from template_lint.facts.variants import JSON_RESULT, Conversation, Kind, hard_variant, tool_conversation
+from template_lint.facts.variants import JSON_RESULT, Conversation, hard_variant, tool_conversation
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.places import value_printed_at
@@ -141,7 +141,7 @@ class CallRoundTrip(Rule):
 
     def _call(self, facts: TemplateFacts, grammar: Grammar, number: int) -> Iterator[Finding]:
         hard = hard_variant(facts)
-        if any(literal.variant.kind is Kind.HARD and literal.text[0] in "[{" for literal in python_literals(facts)):
+        if pastes_mappings(facts):
             return
         broken = broken_call(facts, grammar, number, hard)
         if broken is None:
