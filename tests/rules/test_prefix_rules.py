@@ -182,6 +182,10 @@ def test_a_prompt_that_the_reply_rewrites_is_not_cured_by_its_generation_prompt(
     assert finding.remedy.startswith(
         "Make the condition on line 5 independent of later messages: the model saw it true"
     )
+    prompt = "{%- if add_generation_prompt %}{{ '<|bot|>' }}{% endif %}"
+    [finding] = check_rule("TL103", STABLE.replace(prompt, "{{- '<|endoftext|>' }}"))
+    assert "because `'<|endoftext|>'`, printed by line 8, moves behind what is appended" in finding.message
+    assert finding.remedy.startswith("Print what line 8 prints inside the turn it belongs to")
     [finding] = check_rule("TL103", STABLE.replace("{{ '<|bot|>' }}{% endif %}", "{{ '<|bot|><think>' }}{% endif %}"))
     assert finding.remedy.startswith("Begin a finished turn with exactly the text of the generation prompt")
 

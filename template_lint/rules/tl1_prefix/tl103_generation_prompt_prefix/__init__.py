@@ -105,9 +105,8 @@ def _sentence(facts: TemplateFacts, divergence: Divergence) -> str:
 
 
 def _remedy(facts: TemplateFacts, divergence: Divergence) -> str | None:
-    """What to do about the generation prompt; None for a condition that rewrites the history before it."""
-    printed = divergence.cause is not None and divergence.cause.printed
-    if _in_history(facts, divergence.question, divergence.offset) and not printed:
+    """What to do about the generation prompt; None where the reply rewrites the history before it."""
+    if _in_history(facts, divergence.question, divergence.offset):
         return None
     return "Begin a finished turn with exactly the text of the generation prompt, thinking block included."
 
