@@ -31,7 +31,8 @@ class StaticFacts(NamedTuple):
     ``free`` maps each name that the template reads but never sets to the nodes that read it. ``defaults`` are the names
     that it sets where the caller did not, with the constants it gives them. ``attributes`` are the names read by ``.x``
     or ``['x']``. ``strings`` are all string constants. ``compared`` maps a name to the constants
-    it is compared with. ``kinds`` are all nodes by their class, in no particular order; ``of`` gives them as written.
+    it is compared with. ``reads_tools`` says whether the template knows tools at all: it reads ``tools`` or a message's
+    ``tool_calls``. ``kinds`` are all nodes by their class, in no particular order; ``of`` gives them as written.
     """
 
     free: dict[str, list[nodes.Name]]
@@ -41,18 +42,12 @@ class StaticFacts(NamedTuple):
     strings: set[str]
     compared: dict[str, list[Any]]
     has_generation_tag: bool
+    reads_tools: bool
     kinds: dict[type[nodes.Node], list[Any]]
 
     def of(self, kind: type[NodeT]) -> list[NodeT]:
         """All nodes of one class in source order."""
         return sorted(self.kinds.get(kind, ()), key=offset_of)
-
-    @property
-    def reads_tools(self) -> bool:
-        """Whether the template knows tools at all: it reads ``tools`` or a message's ``tool_calls``."""
-        if "tools" in self.free or "tool_calls" in self.attributes or "tool_calls" in self.strings:
-            return True
-        return "tools" in self.assigned and asks_caller(self.kinds[nodes.Template][0], "tools")
 
     @property
     def kwargs(self) -> list[str]:
@@ -104,7 +99,10 @@ def analyse(tree: nodes.Template) -> StaticFacts:
                 has_generation = True
     for comparison in sorted(comparisons, key=lambda node: offset_of(node.expr)):
         _note_comparison(comparison, compared)
-    return StaticFacts(free, defaults_of(tree), assigned, attributes, strings, compared, has_generation, kinds)
+    tools = (
+        "tools" in free or "tool_calls" in attributes | strings or ("tools" in assigned and asks_caller(tree, "tools"))
+    )
+    return StaticFacts(free, defaults_of(tree), assigned, attributes, strings, compared, has_generation, tools, kinds)
 
 
 def _assigned_names(tree: nodes.Template) -> set[str]:
