@@ -480,3 +480,26 @@ def test_two_crashes_on_one_line_are_two_findings() -> None:
     found = {excerpt(source, finding): finding.evidence["shapes"] for finding in check_rule("TL205", source)}
     assert found["{{ c.function.name + c.function.arguments }}"] == ["arguments as a mapping"]
     assert "a user message as typed text parts" in found["{{ '<' + m.content }}"]
+
+
+def test_arguments_that_are_concatenated_beside_null_content_are_told_so() -> None:
+    calls = "{% if m.get('content') is none %}" + CALLS.replace(" else c.function.arguments | tojson", "")
+    calls = calls.replace("c.function.arguments if c.function.arguments is string", "'' + c.function.arguments")
+    source = SOUND.replace(
+        CONTENT + CALLS, calls + "{% endif %}{% if m.content is not none %}{{ '' + m.content }}{% endif %}"
+    )
+    [null] = [finding for finding in check_rule("TL205", source) if 'not "dict"' in finding.message]
+    assert null.message.startswith("TypeError on content null beside a call, on no content key beside a call: ")
+    assert (
+        null.remedy == "Print arguments as they are where they are a string, and with tojson where they are a mapping."
+    )
+
+
+def test_a_generator_that_goes_into_tojson_needs_a_list() -> None:
+    source = SOUND.replace("tools | tojson if tools", "tools | map(attribute='function') | tojson if tools")
+    [finding] = check_rule("TL205", source)
+    assert finding.message == (
+        "TypeError on every conversation with tools=: Object of type generator is not JSON serializable"
+    )
+    assert finding.remedy == "Write | list before | tojson: filters such as map and select give a generator."
+    assert check_rule("TL205", source.replace("'function') |", "'function') | list |")) == []

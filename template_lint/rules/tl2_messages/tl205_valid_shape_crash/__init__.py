@@ -22,6 +22,11 @@ _REMEDIES = {
     Kind.PARTS: "Join the text parts where content is not a string, or refuse them with raise_exception.",
     Kind.NO_CALLS: "Test that there are calls, not that the key is there: {% if message.tool_calls %}.",
 }
+_ARGUMENTS = "Print arguments as they are where they are a string, and with tojson where they are a mapping."
+_SUPPLIED = "Use only what Jinja and apply_chat_template supply; test the value before use."
+_LIST = "Write | list before | tojson: filters such as map and select give a generator."
+_GENERATOR = "Object of type generator is not JSON serializable"
+_CONCATENATED_MAPPING = 'can only concatenate str (not "dict") to str'
 _REFUSED_METHOD = re.compile(r"access to attribute '(\w+)' of ")
 
 
@@ -118,7 +123,7 @@ class ValidShapeCrash(Rule):
         return self.finding(
             facts,
             f"{usual.error} on every conversation with tools=: {usual.message[:100]}",
-            remedy="Use only what Jinja and apply_chat_template supply; test the value before use.",
+            remedy=_LIST if _GENERATOR in usual.message else _SUPPLIED,
             place=place,
             evidence={"error": usual.error, "shapes": titles},
             defects=shapes(titles),
@@ -161,6 +166,10 @@ def _said_elsewhere(outcome: Outcome) -> bool:
 
 def _remedy(group: list[Variant]) -> str:
     kinds = dict.fromkeys(variant.kind for variant in group)
+    shape_of_call = kinds.keys() <= {Kind.ARGUMENTS, Kind.EMPTY}
+    # Where calls are printed only beside null content, their arguments are what is concatenated, not the content.
+    if shape_of_call and all(variant.outcome.message == _CONCATENATED_MAPPING for variant in group):
+        return _ARGUMENTS
     if all(kind in _REMEDIES for kind in kinds):
         return " ".join(_REMEDIES[kind] for kind in kinds)
     return "Test the value before use: is string, is mapping, is defined."
