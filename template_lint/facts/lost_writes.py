@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from jinja2 import nodes
@@ -16,6 +16,9 @@ from jinja2 import nodes
 _SET = re.compile(r"\{%[-+]?\s*set\s+(\w+)\s*[=|%-]")
 _SCOPES = {nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.With, nodes.Block}
 _STATEMENTS = {nodes.If, nodes.Assign, nodes.For, nodes.AssignBlock, *_SCOPES}
+MOST_USES = 500
+"""Each use of a name is compared with the others: strangers write templates that use one many thousand times."""
+
 _LEAVES = {nodes.TemplateData, nodes.Const, nodes.NSRef}
 
 Path = tuple[tuple[int, int], ...]
@@ -97,26 +100,31 @@ class _Walk:
             self._visit_all(node.iter_child_nodes(), inside)
 
 
-def lost_writes(tree: nodes.Template, source: str) -> Iterator[LostWrite]:
-    """The first lost write of each name."""
+def lost_writes(tree: nodes.Template, source: str) -> tuple[list[LostWrite], list[str]]:
+    """The first lost write of each name, and the names that are used too often to be followed."""
     if source.count("set") < 2:
-        return
+        return [], []
     wanted = {name for name, count in Counter(_SET.findall(source)).items() if count > 1}
     if not wanted:
-        return
+        return [], []
     walk = _Walk(tree, wanted)
-    for name, uses in walk.uses.items():
-        writes = [use for use in uses if use.stores]
-        if len(writes) == len(uses) or len(writes) < 2:
+    unfollowed = [name for name, uses in walk.uses.items() if len(uses) > MOST_USES]
+    found = [_first_lost(name, uses, walk) for name, uses in walk.uses.items() if name not in unfollowed]
+    return [lost for lost in found if lost is not None], unfollowed
+
+
+def _first_lost(name: str, uses: list[_Use], walk: _Walk) -> LostWrite | None:
+    writes = [use for use in uses if use.stores]
+    if len(writes) == len(uses) or len(writes) < 2:
+        return None
+    for write in writes:
+        loop = _innermost_scope(write, walk)
+        if loop not in walk.loops or write.node is walk.loops[loop].target:
             continue
-        for write in writes:
-            loop = _innermost_scope(write, walk)
-            if loop not in walk.loops or write.node is walk.loops[loop].target:
-                continue
-            found = _lost(name, write, loop, uses, walk)
-            if found is not None:
-                yield found
-                break
+        found = _lost(name, write, loop, uses, walk)
+        if found is not None:
+            return found
+    return None
 
 
 def _innermost_scope(use: _Use, walk: _Walk) -> int:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from template_lint.facts.lost_writes import lost_writes
+from template_lint.facts.lost_writes import MOST_USES, lost_writes
 from template_lint.rendering.template import ChatTemplate
 from tests.facts.helper import PROFILE
+from tests.rules.helper import check_rule, skip_reason
 
 
 def lost(source: str) -> list[tuple[str, bool]]:
-    return [(found.name, found.next_iteration) for found in lost_writes(ChatTemplate(source, PROFILE).tree, source)]
+    found, _ = lost_writes(ChatTemplate(source, PROFILE).tree, source)
+    return [(write.name, write.next_iteration) for write in found]
 
 
 @pytest.mark.parametrize(
@@ -55,3 +57,11 @@ def test_a_write_that_nobody_sees_is_lost(source: str, expected: list[tuple[str,
 )
 def test_a_write_that_is_seen_or_replaced_is_not(source: str) -> None:
     assert lost(source) == []
+
+
+def test_a_name_that_is_used_too_often_is_not_followed_and_said_to_be() -> None:
+    lost_one = "{% set a = 1 %}{% for m in messages %}{% set a = 2 %}{% endfor %}{{ a }}"
+    often = "{% set b = 1 %}{% for m in messages %}" + "{% set b = b %}" * MOST_USES + "{% endfor %}{{ b }}"
+    assert skip_reason("TL005", often) == f"'b' is used in more than {MOST_USES} places"
+    assert lost(lost_one + often) == [("a", False)]
+    assert [finding.evidence["name"] for finding in check_rule("TL005", lost_one + often)] == ["a"]

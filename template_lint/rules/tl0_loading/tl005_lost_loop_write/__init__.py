@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.lost_writes import lost_writes
+from template_lint.facts.lost_writes import MOST_USES, lost_writes
 from template_lint.model import Finding, Severity
 from template_lint.rendering.positions import offset_of
-from template_lint.rules.base import Rule
+from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import shorten
 
 
@@ -32,7 +32,10 @@ class LostLoopWrite(Rule):
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Follow each name that is set more than once."""
         source_map = facts.template.source_map
-        for lost in lost_writes(facts.template.tree, facts.source):
+        found, unfollowed = lost_writes(facts.template.tree, facts.source)
+        if unfollowed and not found:
+            raise Skip(f"{shorten(unfollowed[0])} is used in more than {MOST_USES} places")
+        for lost in found:
             start = offset_of(lost.write)
             line, _ = source_map.line_column(offset_of(lost.read))
             where = "in the next iteration" if lost.next_iteration else "after the loop"
