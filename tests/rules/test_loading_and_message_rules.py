@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from template_lint.model import Severity
+from template_lint.rendering.profiles import parse_profile
+from template_lint.rendering.template import ChatTemplate
 from tests.rules.helper import check_rule, excerpt, inspect, skip_reason
 
 PLAIN = "{% for m in messages %}{{ m.role ~ ': ' ~ m.content ~ '\\n' }}{% endfor %}"
@@ -107,13 +109,29 @@ def test_strftime_now_is_known_to_every_profile() -> None:
     ("source", "remedy"),
     [
         ("{{ messages[0].content.trim() }}", "Use the filter: x | trim."),
-        ("{{ dict.from_keys([]) }}", "The method is called fromkeys."),
+        ("{{ messages[0].content.ends_with('.') }}", "The method is called endswith."),
         ("{{ messages[0].content.shout() }}", "Only the methods of strings, lists, mappings and numbers exist here."),
     ],
 )
 def test_unknown_method_names_what_is_there_instead(source: str, remedy: str) -> None:
     [finding] = check_rule("TL004", source)
     assert finding.remedy == remedy
+
+
+def test_from_keys_is_told_where_it_raises_and_its_remedy_makes_the_mapping() -> None:
+    source = "{% set of = dict.from_keys([('a', 1)]) %}{{ of['a'] }}"
+    [finding] = check_rule("TL004", source)
+    assert finding.remedy == "Call dict(pairs) where pairs become a mapping; the method fromkeys takes keys alone."
+
+    def printed(source: str, version: str) -> str | None:
+        return ChatTemplate(source, parse_profile(version)).render({"messages": []}).text
+
+    assert [printed(source, version) for version in ("4.57", "5.24")] == ["1", None]
+    assert printed(source.replace("dict.from_keys", "dict"), "5.24") == "1"
+    assert printed(source.replace("from_keys", "fromkeys"), "5.24") != "1"
+    assert check_rule("TL004", source, transformers="4.57") == []
+    [finding] = check_rule("TL004", "{% set dict = messages[0] %}" + source, transformers="4.57")
+    assert finding.evidence["name"] == "from_keys"
 
 
 def test_an_unknown_filter_in_one_outcome_of_an_expression_is_not_said_to_raise_always() -> None:

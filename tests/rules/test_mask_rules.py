@@ -56,6 +56,27 @@ def test_turns_in_which_other_text_is_marked_are_counted_apart() -> None:
     assert finding.message == said + " (3 of 10 turns; other text in 7)"
 
 
+def test_a_tag_of_the_model_that_begins_like_one_of_the_prompt_is_not_printed_by_the_prompt() -> None:
+    """Behind a result the prompt opens a thought; a call comes instead: both begin with '<|'."""
+    source = """\
+{%- for m in messages %}
+{%- if m.role == 'tool' %}{{ '<|result>' + m.content }}
+{%- elif m.role == 'assistant' %}
+{%- if not (loop.previtem and loop.previtem.role == 'tool') %}{{ '<|turn>model\\n' }}{% endif %}
+{%- generation %}
+{%- if THOUGHT %}{{ '<|thought>' + m.reasoning_content + '<thought|>' }}{% endif %}
+{%- for c in m.tool_calls or [] %}{{ '<|call>' ~ c.function.name ~ c.function.arguments | tojson }}{% endfor %}
+{{- m.content ~ ('<turn|>' if not m.tool_calls) }}{% endgeneration %}
+{%- else %}{{ '<|turn>' + m.role + '\\n' + m.content + '<turn|>\\n' }}{% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|thought>' if messages[-1].role == 'tool' else '<|turn>model\\n' }}{% endif %}
+"""
+    assert check_rule("TL402", source.replace("THOUGHT", "false")) == []
+    [finding] = check_rule("TL402", source.replace("THOUGHT", "m.reasoning_content"))
+    assert finding.message.startswith("'<|thought>', which the generation prompt prints, is marked (")
+    assert "other text" not in finding.message
+
+
 def test_the_first_token_of_the_model_outside() -> None:
     source = template(RIGHT.replace("'<|assistant|>' }}", "'<|assistant|>' }}{{ '\\n' }}", 1))
     [finding] = found(source)

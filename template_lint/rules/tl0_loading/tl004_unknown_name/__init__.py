@@ -61,7 +61,7 @@ class UnknownName(Rule):
             "function": {*known.globals, *facts.static.assigned},
             "method": _METHODS,
         }
-        unknown = [use for use in _uses(kinds, macros) if use[2] not in registries[use[0]]]
+        unknown = [use for use in _uses(kinds, macros, _modules(facts)) if use[2] not in registries[use[0]]]
         # Used there only, it spoils the reason of a refusal: the line raises either way.
         spoiled = _within_refusals(kinds) if unknown else set()
         reported: set[tuple[str, str]] = set()
@@ -126,7 +126,13 @@ def _place_on_line(facts: TemplateFacts, name: str, line: int | None) -> Place |
     return _name_place(facts, on_line[-1], name) if on_line else line_place(facts, line)
 
 
-def _uses(kinds: Kinds, macros: set[str]) -> Iterator[tuple[str, nodes.Node, str]]:
+def _modules(facts: TemplateFacts) -> set[str]:
+    """Names with members of their own. Before 5.23 ``dict.x`` is a type with parameters: calling it makes a mapping."""
+    plain_dict = not facts.profile.plain_data and "dict" not in facts.static.assigned
+    return {"loop", "self", *(["dict"] if plain_dict else [])}
+
+
+def _uses(kinds: Kinds, macros: set[str], modules: set[str]) -> Iterator[tuple[str, nodes.Node, str]]:
     for node in kinds.get(nodes.Filter, []):
         yield "filter", node, node.name
     for node in kinds.get(nodes.Test, []):
@@ -135,13 +141,10 @@ def _uses(kinds: Kinds, macros: set[str]) -> Iterator[tuple[str, nodes.Node, str
         target = node.node
         if isinstance(target, nodes.Name) and target.name not in macros | {"caller", "loop"}:
             yield "function", target, target.name
-        elif isinstance(target, nodes.Getattr) and not _is_module(target.node):
-            yield "method", target, target.attr
-
-
-def _is_module(node: nodes.Node) -> bool:
-    """``loop`` and ``self`` have members of their own."""
-    return isinstance(node, nodes.Name) and node.name in ("loop", "self")
+        elif isinstance(target, nodes.Getattr):
+            owner = target.node
+            if not (isinstance(owner, nodes.Name) and owner.name in modules):
+                yield "method", target, target.attr
 
 
 def _guarded_names(kinds: Kinds) -> set[str]:
@@ -208,6 +211,8 @@ def _remedy(kind: str, name: str, filters: Container[str]) -> str:
     if kind == "method":
         if name in filters:
             return f"Use the filter: x | {name}."
+        if name == "from_keys":
+            return "Call dict(pairs) where pairs become a mapping; the method fromkeys takes keys alone."
         close = [method for method in sorted(_METHODS) if method == name.replace("_", "").lower()]
         if close:
             return f"The method is called {close[0]}."

@@ -32,7 +32,8 @@ class MaskStart(Rule):
 
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Compare both offsets in every turn that has a mark."""
-        found = [_judge(turn) for turn in judged(facts) if turn.marked and not turn.starts_right]
+        turns = [turn for turn in judged(facts) if turn.marked and turn.marked[0][0] != model_start(turn)]
+        found = [_judge(turn) for turn in turns if not turn.starts_right]
         blank = [wrong for wrong in found if not wrong.text.strip() and wrong.start == wrong.turn.start]
         remedy = "Put {% generation %} right behind what add_generation_prompt prints."
         yield from mask_findings(self, facts, [wrong for wrong in found if wrong not in blank], remedy)
