@@ -6,7 +6,7 @@ from template_lint.model import Report, Summary
 from template_lint.report.layout.canvas import Canvas
 from template_lint.report.layout.escape import visible
 from template_lint.report.layout.place import title
-from template_lint.report.layout.wording import nothing_of
+from template_lint.report.layout.wording import nothing_of, renders_without_tools
 
 _NAMED = 5
 
@@ -36,7 +36,8 @@ def summary_line(report: Report) -> str:
         parts.append(f"{count(total.unchecked, 'target')} not checked")
     if total.unrendered:
         verb = "renders" if total.unrendered == 1 else "render"
-        nothing = max((nothing_of(template.verdict) for _, template in report.unrendered), key=len)
+        verdicts = [template.verdict for _, template in report.unrendered]
+        nothing = nothing_of(next(filter(renders_without_tools, verdicts), verdicts[0]))
         parts.append(f"{count(total.unrendered, 'template')} {verb} {nothing}")
     if total.excluded:
         parts.append(f"{count(total.excluded, 'path')} excluded")
@@ -55,9 +56,9 @@ def unrendered_lines(report: Report) -> list[str]:
     """Return a line for each of the first templates that render nothing (with tools), and the number of the others."""
     lines = []
     for target, template in report.unrendered[:_NAMED]:
-        nothing = nothing_of(template.verdict)
-        line = f"{title(target, template)} renders {nothing}: most rules could not look at it"
-        lines.append(line + ("" if nothing == "no conversation" else "; exclude it if it is not meant for tools"))
+        hint = "; exclude it if it is not meant for tools" if renders_without_tools(template.verdict) else ""
+        what = nothing_of(template.verdict)
+        lines.append(f"{title(target, template)} renders {what}: most rules could not look at it{hint}")
     more = len(report.unrendered) - _NAMED
     return [*lines, f"so {'does' if more == 1 else 'do'} {count(more, 'more template')}"] if more > 0 else lines
 

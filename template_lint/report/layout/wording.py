@@ -32,8 +32,13 @@ def verdict_words(verdict: Verdict) -> str:
 
 
 def nothing_of(verdict: Verdict) -> str:
-    """Return what an unrenderable template renders none of: it may render conversations without tools."""
-    return "no conversation" if set(verdict.appended.values()) <= {"unrenderable"} else "no tool conversation"
+    """Return what an unrenderable template renders none of."""
+    return "no tool conversation" if renders_without_tools(verdict) else "no conversation"
+
+
+def renders_without_tools(verdict: Verdict) -> bool:
+    """Return whether an unrenderable template renders conversations that have no tools in them."""
+    return any(word != "unrenderable" for word in verdict.appended.values())
 
 
 def cause_note(cause: dict[str, Any]) -> str:
