@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Iterator
 
 import pytest
 
-from template_lint import workers
+from tests.threads import only_ours
 
 
 @pytest.fixture(autouse=True)
-def only_our_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads that earlier tests of the session left behind (a server, a progress bar) do not keep us from forking."""
-    workers.settle()
-    count, left_behind = threading.active_count, threading.active_count() - 1
-    monkeypatch.setattr(threading, "active_count", lambda: count() - left_behind)
+def only_our_threads() -> Iterator[None]:
+    with only_ours():
+        yield

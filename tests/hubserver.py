@@ -14,7 +14,6 @@ import json
 import os
 import socket
 import threading
-import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -71,6 +70,7 @@ class HubServer:
         self.extra_siblings: list[str] = []
         self.renamed: dict[str, str] = {}
         self.tells_digests = True
+        self.stopped = threading.Event()
         self._faults: list[tuple[str, Fault]] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._server.daemon_threads = True
@@ -93,6 +93,7 @@ class HubServer:
 
     def stop(self) -> None:
         """Close the port and every connection; later requests are refused. May be called twice."""
+        self.stopped.set()
         self._server.shutdown()
         self._server.server_close()
         for connection in list(self.connections):
@@ -188,7 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
         hub.hosts.append(self.headers.get("Host", ""))
         fault = hub._next_fault(f"{self.command} {path}")
         if fault is not None:
-            time.sleep(fault.delay)
+            hub.stopped.wait(fault.delay)
             if fault.status is not None:
                 self._send(_Answer(status=fault.status, headers=fault.headers), None)
                 return
@@ -209,10 +210,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         with suppress(ConnectionError):
             if fault is not None and fault.drip:
+                hub: HubServer = self.server.hub  # type: ignore[attr-defined]
                 for byte in body:
                     self.wfile.write(bytes([byte]))
                     self.wfile.flush()
-                    time.sleep(fault.drip)
+                    if hub.stopped.wait(fault.drip):
+                        break
             else:
                 self.wfile.write(body)
 

@@ -226,7 +226,7 @@ def test_a_worker_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     results = run([0, ("sleep", 60), 2, 3, ("sleep", 60), 5])
     assert [results[index] for index in (0, 2, 3, 5)] == [0, 2, 3, 5]
     assert results[1] == results[4] == Died("no answer for 0.4 s")
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 def test_a_worker_that_ignores_signals_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,7 +252,7 @@ def test_leaving_the_iterator_early_ends_the_workers() -> None:
     assert next(iterator) == (0, 0)
     assert len(children()) >= 1
     iterator.close()  # type: ignore[attr-defined]
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 def test_an_exception_in_the_consumer_ends_the_workers() -> None:

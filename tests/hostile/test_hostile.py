@@ -18,6 +18,7 @@ from template_lint.model import Report, TemplateReport
 from template_lint.rendering import limits
 from template_lint.workers import settle
 from tests.hostile.templates import BROKEN, GOOD, ODD, STOPPED
+from tests.threads import only_ours
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bounds on memory and processor time need Linux")
 
@@ -55,7 +56,8 @@ def measured(folder: Path) -> Run:
 def run_over(tmp_path_factory: pytest.TempPathFactory, templates: dict[str, str]) -> Run:
     folder = tmp_path_factory.mktemp("hostile")
     write(folder, templates | GOOD)
-    with pytest.MonkeyPatch.context() as patch:
+    # A fixture of a module comes before those of each test, the one that looks at threads among them.
+    with pytest.MonkeyPatch.context() as patch, only_ours():
         patch.setattr(limits, "SOFT_SECONDS", SOFT)
         patch.setattr(limits, "HARD_SECONDS", HARD)
         patch.setattr(limits, "TEMPLATE_SECONDS", WHOLE)
@@ -100,8 +102,9 @@ def test_bounds_of_the_run(kind: str, request: pytest.FixtureRequest) -> None:
     run: Run = request.getfixturevalue(kind)
     count = len(run.report.targets)
     assert run.report.summary().unchecked == 0
-    # Two processes; each template has its renders' time, one hard stop, and its own share of ordinary work.
-    assert run.seconds < count * (WHOLE + HARD + 1.5) / 2
+    # Two processes; each template has its renders' time, one hard stop, and its own share of ordinary work, all of it
+    # on a machine that may be at other work.
+    assert run.seconds < count * (WHOLE + HARD + 5) / 2
     assert run.parent_growth < 200 * 1024, "the parent grew by more than 200 MiB"
 
 
@@ -178,11 +181,12 @@ def test_the_79_bytes_with_the_real_bound_on_a_render(tmp_path: Path, monkeypatc
     assert len(source.encode()) <= 79
     (tmp_path / "hang.jinja").write_text(source)
     settle()
-    started = os.times().children_user
+    started = sum(os.times()[2:4])
     report = check([str(tmp_path)], OPTIONS)
     assert [finding.rule for finding in report.findings if finding.rule == "TL508"] == ["TL508"]
     settle()
-    assert 3 < os.times().children_user - started < 8  # of the processor: others may be at work here
+    # Seconds of the processor, as others may be at work here. The clock ticks: of 3 seconds it may see a little less.
+    assert 2.5 < sum(os.times()[2:4]) - started < 9
     assert report.targets[0].templates[0].verdict.tito == "unrenderable"
 
 

@@ -88,7 +88,7 @@ def test_time_is_bounded_and_the_process_survives(source: str) -> None:
     assert end.signal is None
     assert end.result.error == "RenderStopped"
     assert "time limit of 0.3 s" in end.result.message
-    assert end.seconds < 2
+    assert end.seconds < 3
 
 
 @pytest.mark.parametrize("source", ["{{ 9 ** (9 ** 9) }}", "{% set x = 7 ** 99999999 %}{{ x }}", "{{ n ** (n ** n) }}"])
@@ -196,7 +196,7 @@ def test_all_renders_of_one_template_together_are_bounded() -> None:
     end = in_child(go)
     assert end.result[0] == "stopped: time limit of 0.3 s of processor time for one render"
     assert end.result[-1] == "stopped: time limit of 1 s for all renders of one template"
-    assert end.seconds < 2.5
+    assert end.seconds < 3
 
 
 def test_a_render_counts_whose_end_the_bound_interrupts() -> None:

@@ -110,17 +110,17 @@ def test_a_refused_connection_is_said_at_once(hub: HubServer) -> None:
     hub.stop()
     started = time.monotonic()
     error = failure()
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 10
     assert error.kind == "unreachable"
     assert f"could not get {REPO}@main from {hub.url}: Connection refused." in str(error)
 
 
 def test_a_silent_host_is_given_up_in_time(hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_module, "LIMITS", QUICK._replace(connect=0.2, first_answer=0.5))
-    hub.fault("GET /api/*", Fault(delay=3))
+    hub.fault("GET /api/*", Fault(delay=30))
     started = time.monotonic()
     error = failure()
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 10
     assert error.kind == "unreachable" and "no answer in time" in str(error)
 
 

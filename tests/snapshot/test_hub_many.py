@@ -87,7 +87,7 @@ def test_a_pause_too_long_to_wait_for_is_said(hub: HubServer) -> None:
     hub.fault("GET /api/models/org/model-00/*", Fault(status=429, headers={"Retry-After": "3600"}))
     started = time.monotonic()
     [error] = fetch_all(FIFTY[:1])
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 10
     assert isinstance(error, CannotCheckError) and "Run again in 3600 seconds" in str(error)
 
 
@@ -111,7 +111,7 @@ def test_a_dead_hub_is_found_dead_once(hub: HubServer, monkeypatch: pytest.Monke
     hub.stop()
     started = time.monotonic()
     assert kinds(fetch_all(FIFTY)) == ["unreachable"] * 50
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 10
 
 
 def test_a_silent_hub_is_given_up_for_all_at_once(monkeypatch: pytest.MonkeyPatch, hub: HubServer) -> None:
@@ -121,7 +121,7 @@ def test_a_silent_hub_is_given_up_for_all_at_once(monkeypatch: pytest.MonkeyPatc
         silent.listen(100)
         started = time.monotonic()
         results = fetch_all(FIFTY, endpoint=f"http://127.0.0.1:{silent.getsockname()[1]}")
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 8  # one after the other they would take 9 and more
     assert kinds(results) == ["unreachable"] * 50
     assert all("no answer in time" in str(error) for error in results)
 
@@ -149,7 +149,7 @@ def test_a_drip_is_no_answer(hub: HubServer, monkeypatch: pytest.MonkeyPatch) ->
     hub.fault("GET */resolve/*", Fault(drip=0.1))
     started = time.monotonic()
     [error] = fetch_all(FIFTY[:1])
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 20  # as many drips as bytes would take minutes
     assert isinstance(error, CannotCheckError) and "the answer is too slow" in str(error)
 
 
