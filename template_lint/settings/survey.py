@@ -1,5 +1,5 @@
-"""What a repository has that template-lint can work with: its templates, tokenizers, lock, hooks. Reads names only,
-and the head of git.
+"""What a repository has that template-lint can work with: its templates, tokenizers, lock, hooks. Reads names, which
+single templates are about messages, and the head of git.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from template_lint.errors import CannotCheckError, UsageError
 from template_lint.settings.files import PYPROJECT, YAML_NAMES, has_table
 from template_lint.snapshot.expand import expand_targets
-from template_lint.snapshot.files import TOKENIZER_JSON
+from template_lint.snapshot.files import TEMPLATE_FILE, TOKENIZER_JSON, read_source_bytes
 from template_lint.target import Target, TargetKind, parse_target
 
 _MOST_NAMED = 12
@@ -60,11 +60,21 @@ def survey(folder: Path) -> Survey:
 
 def _targets(root: Path) -> list[Target]:
     try:
-        return expand_targets(parse_target(str(root)))
+        return [target for target in expand_targets(parse_target(str(root))) if _is_ours(target)]
     except CannotCheckError as error:
         if error.kind == "nothing-matched":
             return []
         raise
+
+
+def _is_ours(target: Target) -> bool:
+    """Whether a target is one to propose: a web page or a Dockerfile may be a Jinja template too."""
+    if target.kind is not TargetKind.FILE or target.path is None or target.path.name == TEMPLATE_FILE:
+        return True
+    try:
+        return b"messages" in read_source_bytes(target.path, target.text)
+    except (CannotCheckError, UsageError):
+        return True
 
 
 def _named(found: list[Target], root: Path) -> tuple[str, ...]:

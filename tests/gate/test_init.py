@@ -136,14 +136,23 @@ def test_the_survey(repository: Path) -> None:
     assert "- id: template-lint-lock" in proposals(found)[2].content
 
 
+def test_templates_of_other_things_are_not_proposed(repository: Path) -> None:
+    (repository / "page.html.jinja").write_text("<p>{{ user.name }}</p>")
+    (repository / "Dockerfile.j2").write_text("FROM {{ image }}")
+    assert survey(repository).targets == ()
+    (repository / "chat.j2").write_text(STABLE)
+    (repository / "cannot-be-read.jinja").symlink_to("nowhere")
+    assert survey(repository).targets == ("chat.j2",)
+
+
 def test_many_templates_are_named_by_their_folders(repository: Path) -> None:
     for number in range(20):
         folder = repository / ("one" if number % 2 else "two") / str(number)
         folder.mkdir(parents=True)
-        (folder / "x.jinja").write_text("")
+        (folder / "x.jinja").write_text(STABLE)
     assert survey(repository).targets == ("one/", "two/")
     for number in range(20):
-        (repository / f"{number}.jinja").write_text("")
+        (repository / f"{number}.jinja").write_text(STABLE)
     assert survey(repository).targets == ("./",)
 
 
