@@ -42,6 +42,28 @@ def test_a_crash_on_every_tool_conversation_is_no_silence() -> None:
     assert excerpt(source, finding).startswith("{{ tools | m")
 
 
+def test_a_template_without_tools_that_crashes_on_everything_is_no_silence() -> None:
+    source = "{% for m in messages %}<{{ m.role }}>{{ m.text.strip() }}{% endfor %}"
+    [finding] = check_rule("TL205", source)
+    assert finding.severity is Severity.ERROR
+    assert finding.message == "UndefinedError on every conversation: 'dict object' has no attribute 'text'"
+    assert excerpt(source, finding) == source
+    assert check_rule("TL205", source.replace("m.text", "(m.text or m.content)")) == []
+    refusing = "{% for m in messages %}{{ raise_exception('none') }}{{ m.content }}{% endfor %}"
+    assert check_rule("TL205", refusing) == []
+    [finding] = check_rule("TL205", "{% for m in messages %}{{ m.content[0].text + '.' }}{% endfor %}")
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith("UndefinedError on content that is a string; as typed text parts it renders")
+
+
+def test_a_name_that_nobody_sets_is_told_once() -> None:
+    for source in ("{{ asked.for }}{{ messages }}", "{{ asked.for }}" + SOUND):
+        [hidden] = check_rule("TL205", source)
+        [finding] = [f for f in inspect(source, codes=("TL004",)).findings if f.rule == "TL004"]
+        assert hidden.defects == finding.defects == ["undefined name: asked"]
+        assert hidden.brief and not finding.brief
+
+
 def test_a_template_that_renders_only_parts() -> None:
     source = SOUND.replace(CONTENT, "{{ m.content[0].text if m.content else '' }}{{ m.content[0].type + '' }}")
     [finding] = check_rule("TL205", source)

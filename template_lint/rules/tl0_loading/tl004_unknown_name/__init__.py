@@ -15,6 +15,7 @@ from template_lint.facts.variants import REPLY, Conversation
 from template_lint.model import Finding, Place, Severity
 from template_lint.rendering.positions import offset_of, walk
 from template_lint.rules.base import Rule
+from template_lint.rules.defects import UNDEFINED, undefined_name
 from template_lint.rules.places import line_place
 from template_lint.rules.wording import shorten
 
@@ -22,8 +23,6 @@ from template_lint.rules.wording import shorten
 _PLAIN_TYPES = (str, list, tuple, dict, int, float, bool)
 _JINJA_METHODS = frozenset({"cycle", "changed", "next", "reset", "current", "fromkeys"})
 _METHODS = frozenset(name for kind in _PLAIN_TYPES for name in dir(kind)) | _JINJA_METHODS
-
-_UNDEFINED = r"'(\w+)' is undefined"
 
 _FILTERS = {"str": "string", "len": "length", "int": "int", "float": "float", "list": "list"}
 """Functions of Python and the filters that do the same."""
@@ -78,6 +77,7 @@ class UnknownName(Rule):
                 place=_name_place(facts, node, name),
                 severity=Severity.WARNING if refusal else None,
                 evidence={"kind": kind, "name": name},
+                defects=undefined_name(name) if kind == "function" else (),
             )
         yield from self._variables(facts, {str(name) for name in known.globals})
         yield from self._undefined(facts)
@@ -100,13 +100,14 @@ class UnknownName(Rule):
                     remedy=_guard(shorten(name)[1:-1]),
                     place=_name_place(facts, uses[0], name),
                     evidence={"kind": "variable", "name": name},
+                    defects=undefined_name(name),
                 )
 
     def _undefined(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Names that are set on some ways only: a plain conversation takes another and raises."""
         for messages in ([ASK], [SYSTEM, ASK], [ASK, REPLY, ASK]):
             outcome = Conversation(messages, tools=False).render(facts)
-            match = re.fullmatch(_UNDEFINED, outcome.message) if outcome.error == "UndefinedError" else None
+            match = re.fullmatch(UNDEFINED, outcome.message) if outcome.error == "UndefinedError" else None
             if match is not None and match[1] in facts.static.assigned:
                 yield self.finding(
                     facts,
@@ -115,6 +116,7 @@ class UnknownName(Rule):
                     remedy=f"Set it before the condition, or use {shorten(match[1])[1:-1]} | default('').",
                     place=_place_on_line(facts, match[1], outcome.line),
                     evidence={"kind": "variable", "name": match[1], "roles": [m["role"] for m in messages]},
+                    defects=undefined_name(match[1]),
                 )
                 return
 

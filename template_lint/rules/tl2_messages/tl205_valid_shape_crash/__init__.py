@@ -13,7 +13,7 @@ from template_lint.rendering.environment import MUTATORS
 from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.crashes import crash_place
-from template_lint.rules.defects import shapes
+from template_lint.rules.defects import UNDEFINED, shapes, undefined_name
 from template_lint.rules.places import line_place
 
 _CONTENT = (Kind.EMPTY, Kind.PARTS)
@@ -39,7 +39,8 @@ class ValidShapeCrash(Rule):
     ``raise_exception`` is a documented limit, and no finding here: neither is a shape of a conversation that the
     template refuses anyway. A filter that does not exist is TL004's, a method that the sandbox refuses TL502's.
     Content that is used as text without a test crashes in several ways: that is one finding. A template that renders
-    only content in typed text parts is a warning.
+    only content in typed text parts is a warning. A template without tools is asked one thing: whether it crashes on
+    every plain conversation.
 
     Why it matters: the shape that reaches the template is decided by the server and its version, not by you. The other
     rules go on with a shape that the template accepts.
@@ -56,6 +57,8 @@ class ValidShapeCrash(Rule):
         yield from self._own(facts)
         if facts.tool_rules_apply:
             yield from self._shapes(facts)
+        elif not any(question.answered for question in facts.questions):
+            yield from self._plain(facts)
 
     def _own(self, facts: TemplateFacts) -> Iterator[Finding]:
         for scenario in facts.conversations:
@@ -70,6 +73,13 @@ class ValidShapeCrash(Rule):
                     evidence={"error": outcome.error},
                 )
 
+    def _plain(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """Of a template without tools, that renders no conversation at all."""
+        question = Conversation([ASK], tools=False)
+        outcome = question.render(facts)
+        if not outcome.ok and not outcome.refused and not _said_elsewhere(outcome):
+            yield self._nothing_renders(facts, "every conversation", question, outcome, [])
+
     def _shapes(self, facts: TemplateFacts) -> Iterator[Finding]:
         asked = variants(facts)
         conversation = tool_conversation(facts)
@@ -78,7 +88,8 @@ class ValidShapeCrash(Rule):
         if not usual.ok and not any(variant.outcome.ok for variant in with_tools):
             if usual.refused or _said_elsewhere(usual):
                 raise Skip(f"no shape of a tool conversation renders: {usual.error}: {usual.message[:120]}")
-            yield self._nothing_renders(facts, conversation, usual, [variant.title for variant in with_tools])
+            titles = [variant.title for variant in with_tools]
+            yield self._nothing_renders(facts, "every conversation with tools=", conversation, usual, titles)
             return
         crashes: dict[tuple[str | None, Place | None], list[Variant]] = {}
         for variant in asked:
@@ -106,9 +117,9 @@ class ValidShapeCrash(Rule):
             )
 
     def _nothing_renders(
-        self, facts: TemplateFacts, conversation: Conversation, usual: Outcome, titles: list[str]
+        self, facts: TemplateFacts, where: str, conversation: Conversation, usual: Outcome, titles: list[str]
     ) -> Finding:
-        """No conversation with ``tools=`` renders: because content is a string, or whatever it is."""
+        """No conversation, or none with ``tools=``, renders: because content is a string, or whatever it is."""
         place = crash_place(facts, conversation, usual)
         question = Conversation([ASK])
         if any(not c.render(facts).ok and in_parts(c).render(facts).ok for c in (conversation, question)):
@@ -120,13 +131,15 @@ class ValidShapeCrash(Rule):
                 severity=Severity.WARNING,
                 evidence={"error": usual.error, "shapes": ["content that is a string"]},
             )
+        nobody_sets = re.fullmatch(UNDEFINED, usual.message)
         return self.finding(
             facts,
-            f"{usual.error} on every conversation with tools=: {usual.message[:100]}",
+            f"{usual.error} on {where}: {usual.message[:100]}",
             remedy=_LIST if _GENERATOR in usual.message else _SUPPLIED,
             place=place,
             evidence={"error": usual.error, "shapes": titles},
-            defects=shapes(titles),
+            defects=undefined_name(nobody_sets[1]) if nobody_sets else shapes(titles),
+            brief=f"{usual.error} on {where}" if nobody_sets else "",
         )
 
 
@@ -157,7 +170,11 @@ def _messages(group: list[Variant]) -> str:
 
 
 def _said_elsewhere(outcome: Outcome) -> bool:
-    """Whether TL004 names the filter or test that does not exist, or TL502 the method that the sandbox refuses."""
+    """Whether TL004 names the filter or test that does not exist, TL502 the method that the sandbox refuses, or TL508
+    the bound that was reached.
+    """
+    if outcome.error == "RenderStopped":
+        return True
     if outcome.error == "TemplateRuntimeError":
         return outcome.message.startswith(("No filter named", "No test named"))
     method = _REFUSED_METHOD.match(outcome.message) if outcome.error == "SecurityError" else None
