@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.facts.probes import ASK, CALL_NAME
+from template_lint.facts.schemas import schema_variants
 from template_lint.facts.variants import Conversation, Kind, Variant, tool_conversation, variants
 
 if TYPE_CHECKING:
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
 _WORDS = re.compile(r"\b(?:None|True|False)\b")
 # Keys and values of the probes in Python's quotes. A template's own text cannot hold them.
 _REPR = re.compile(r"""[{\[]'(?:zq\w+|type|id|function)'(?:: (?:'zq|'text'|'function'|\{|\[|True|False|None)|, |\])""")
+# A list or mapping of a schema, also where its text was put into capitals.
+_SCHEMA_REPR = re.compile(r"""\[(?:'\w+'|None)(?:, (?:'\w+'|None))+\]|\{'[\w$]+': ['{\[]""")
 SCHEMAS = "tool schemas"
-"""The title of what is found in the schemas."""
+"""The title of what is found in the schemas, whatever their shape."""
 
+_SHOWN = 24
 _PYTHON_CALL = re.compile(rf"\b{CALL_NAME}\((?!\))")
 
 
@@ -36,7 +40,7 @@ def python_literals(facts: TemplateFacts) -> list[Literal]:
     """The first Python literal that each shape brings into the prompt, and one of the tool schemas."""
     found = [_in_hard(facts, v) if v.kind is Kind.HARD else literal_in(v) for v in variants(facts)]
     if facts.tool_rules_apply:
-        found.append(_in_schemas(facts))
+        found += _in_schemas(facts)
     return [literal for literal in found if literal is not None]
 
 
@@ -75,17 +79,35 @@ def _in_hard(facts: TemplateFacts, variant: Variant) -> Literal | None:
     return word
 
 
-def _in_schemas(facts: TemplateFacts) -> Literal | None:
+def _in_schemas(facts: TemplateFacts) -> list[Literal | None]:
+    """Schemas that are printed as they are; else the values that come out as Python's, shape by shape.
+
+    A tool that is shown as a Python function may have Python's defaults.
+    """
     conversation = Conversation([ASK])
     outcome = conversation.render(facts)
-    match = _REPR.search(outcome.text or "")
-    if match is None:
-        return None
-    return _repr_literal(Variant(Kind.HARD, SCHEMAS, conversation, outcome, None), match)
+    text = outcome.text or ""
+    match = _REPR.search(text)
+    if match is not None:
+        return [_repr_literal(Variant(Kind.SCHEMA, SCHEMAS, conversation, outcome, None), match)]
+    if f"def {CALL_NAME}(" in text:
+        return []
+    return [_in_schema(variant) for variant in schema_variants(facts)]
+
+
+def _in_schema(variant: Variant) -> Literal | None:
+    literal = literal_in(variant)
+    text, reference = variant.outcome.text or "", variant.reference.text or "" if variant.reference else ""
+    shown = set(_SCHEMA_REPR.findall(reference))
+    match = next((m for m in _SCHEMA_REPR.finditer(text) if m[0] not in shown), None)
+    if match is None or (literal is not None and literal.offset < match.start()):
+        return literal
+    return _repr_literal(variant, match)
 
 
 def _repr_literal(variant: Variant, match: re.Match[str]) -> Literal:
-    return Literal(variant, match.string[match.start() : match.start() + 24], match.start())
+    shown = match[0] if match[0].endswith("]") else match.string[match.start() : match.start() + _SHOWN]
+    return Literal(variant, shown, match.start())
 
 
 def _first_more(variant: Variant, text: str, reference: str) -> Literal | None:

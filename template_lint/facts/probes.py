@@ -30,7 +30,11 @@ TOOL: dict[str, Any] = {
     "function": {
         "name": CALL_NAME,
         "description": "zqdescription",
-        "parameters": {"type": "object", "properties": {"zqkey": {"type": "string", "description": "zqparameter"}}},
+        "parameters": {
+            "type": "object",
+            "properties": {"zqkey": {"type": "string", "description": "zqparameter"}},
+            "required": ["zqkey"],
+        },
     },
 }
 SYSTEM: dict[str, Any] = {"role": "system", "content": "zqsystem"}

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 REPLY: dict[str, Any] = {"role": "assistant", "content": "zqreply"}
 THOUGHT = "zqthought"
 BESIDE = "zqbeside"
+TOOL_USE = "tool_use"
+"""The name of the template that transformers selects where there is ``tools=``, and only there."""
 
 HARD_TEXT = 'zq "quoted" it\'s <b> & é 港\nzq \\ end'
 HARD_ARGUMENTS: dict[str, Any] = {
@@ -50,6 +52,8 @@ class Kind(enum.Enum):
     PARTS = "parts"
     REASONING = "reasoning"
     HARD = "hard arguments"
+    NO_TOOLS = "no tools"
+    SCHEMA = "schema"
 
 
 class Conversation(NamedTuple):
@@ -57,11 +61,12 @@ class Conversation(NamedTuple):
 
     messages: list[dict[str, Any]]
     tools: bool = True
+    tool: dict[str, Any] = TOOL
 
     @property
     def tool_list(self) -> list[dict[str, Any]] | None:
         """What ``tools=`` is."""
-        return [TOOL] if self.tools else None
+        return [self.tool] if self.tools else None
 
     def render(self, facts: TemplateFacts) -> Outcome:
         """Rendered as it stands; memoised."""
@@ -148,6 +153,29 @@ def hard_variant(facts: TemplateFacts) -> Variant:
     conversation = with_arguments(facts, HARD_ARGUMENTS, JSON_RESULT)
     title = "arguments that are numbers, booleans, null, lists or mappings"
     return Variant(Kind.HARD, title, conversation, conversation.render(facts), None)
+
+
+@lru_cache(maxsize=1)
+def without_tools(facts: TemplateFacts) -> list[Variant]:
+    """Conversations that render with ``tools=``, without it: the question alone where already that fails.
+
+    None for the template that is chosen by ``tools=``.
+    """
+    found: list[Variant] = []
+    if not facts.tool_rules_apply or facts.name == TOOL_USE:
+        return found
+    cases = {"a conversation": [ASK], "a tool conversation": tool_conversation(facts).messages}
+    if Conversation([in_text_part(ASK)], tools=False).render(facts).ok:
+        result = in_text_part(TOOL_RESULT)
+        cases["a tool result as typed text parts"] = [ASK, usual_call(facts), result]
+    for title, messages in cases.items():
+        usual = Conversation(messages)
+        if usual.render(facts).ok:
+            bare = usual._replace(tools=False)
+            found.append(_variant(facts, Kind.NO_TOOLS, f"{title} without tools=", bare, usual))
+            if not found[0].outcome.ok:
+                break
+    return found
 
 
 def _call_shapes(facts: TemplateFacts) -> Iterator[Variant]:

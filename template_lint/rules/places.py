@@ -7,7 +7,6 @@ from functools import lru_cache
 from jinja2 import nodes
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.probes import TOOL
 from template_lint.facts.variants import Conversation
 from template_lint.model import Place
 from template_lint.rendering.positions import walk
@@ -47,8 +46,7 @@ def field_place(facts: TemplateFacts, *fields: str) -> Place | None:
 
 def printed_at(facts: TemplateFacts, conversation: Conversation, offset: int) -> Place | None:
     """The expression or text that prints the character at ``offset`` of a conversation's prompt."""
-    tools = [TOOL] if conversation.tools else None
-    return facts.place_in(conversation.messages, offset, tools=tools, generation_prompt=True)
+    return facts.place_in(conversation.messages, offset, tools=conversation.tool_list, generation_prompt=True)
 
 
 def value_printed_at(
@@ -58,7 +56,7 @@ def value_printed_at(
 
     Where what prints it only puts texts together, ``value`` is looked for in the text of the macros that made them.
     """
-    tools = [TOOL] if conversation.tools else None
+    tools = conversation.tool_list
     line = facts.line_printing(conversation.messages, offset, tools=tools, generation_prompt=True)
     candidates = [
         child

@@ -38,13 +38,14 @@ def inspect(
     conversations: list[Scenario] | None = None,
     force_tools: bool = False,
     config: Mapping[str, Any] | None = None,
+    name: str = "default",
 ) -> TemplateReport:
     """The report of all rules (or of ``codes``) on a template, rendered here and unbounded: nothing hostile, please.
 
     ``variables`` are its special tokens; without any, ``eos_token`` is ``</s>``. ``config`` is its
-    tokenizer_config.json.
+    tokenizer_config.json, ``name`` what the template is called there.
     """
-    copy = TemplateCopy(name="default", source=source, file=FILE)
+    copy = TemplateCopy(name=name, source=source, file=FILE)
     target = Target(text=FILE, kind=TargetKind.FILE)
     job = Job(
         copy=copy,

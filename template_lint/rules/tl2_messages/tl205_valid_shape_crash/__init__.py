@@ -7,7 +7,16 @@ from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.probes import ASK
-from template_lint.facts.variants import Conversation, Kind, Variant, in_parts, tool_conversation, variants
+from template_lint.facts.schemas import schema_variants
+from template_lint.facts.variants import (
+    Conversation,
+    Kind,
+    Variant,
+    in_parts,
+    tool_conversation,
+    variants,
+    without_tools,
+)
 from template_lint.model import Finding, Place, Severity
 from template_lint.rendering.environment import MUTATORS
 from template_lint.rendering.template import Outcome
@@ -17,10 +26,13 @@ from template_lint.rules.defects import UNDEFINED, shapes, undefined_name
 from template_lint.rules.places import line_place
 
 _CONTENT = (Kind.EMPTY, Kind.PARTS)
+_ONE_DEFECT = (_CONTENT, (Kind.SCHEMA,))
 _REMEDIES = {
     Kind.EMPTY: "Use (message.content or ''): content that is null or absent is no string.",
     Kind.PARTS: "Join the text parts where content is not a string, or refuse them with raise_exception.",
     Kind.NO_CALLS: "Test that there are calls, not that the key is there: {% if message.tool_calls %}.",
+    Kind.NO_TOOLS: "Look into tools only inside {% if tools %}: without tools= it is none.",
+    Kind.SCHEMA: "Test each key of a schema before use: all but a function's name may be absent or null.",
 }
 _ARGUMENTS = "Print arguments as they are where they are a string, and with tojson where they are a mapping."
 _SUPPLIED = "Use only what Jinja and apply_chat_template supply; test the value before use."
@@ -35,12 +47,15 @@ class ValidShapeCrash(Rule):
 
     What: the same tool conversation with content null, without a content key, with arguments as a JSON string and as a
     mapping, with arguments that are not strings, with ``tool_calls: []``, without the tool's name or with an id that no
-    call has, with typed text parts. A crash is an exception that the template did not raise itself; its own
-    ``raise_exception`` is a documented limit, and no finding here: neither is a shape of a conversation that the
-    template refuses anyway. A filter that does not exist is TL004's, a method that the sandbox refuses TL502's.
-    Content that is used as text without a test crashes in several ways: that is one finding. A template that renders
-    only content in typed text parts is a warning. A template without tools is asked one thing: whether it crashes on
-    every plain conversation.
+    call has, with typed text parts, and without ``tools=``; and a question with the tool's schema in the shapes that
+    clients send: without a description or parameters, with null for them, without a type, with a list of types, nested.
+    A crash is an exception that the template did not raise itself; its own ``raise_exception`` is a documented limit,
+    and no finding here: neither is a shape of a conversation that the template refuses anyway. A filter that does not
+    exist is TL004's, a method that the sandbox refuses TL502's. Content that is used as text without a test crashes in
+    several ways: that is one finding. A template that renders only content in typed text parts is a warning, as is a
+    crash on a schema or for want of tools; the template named ``tool_use``, which transformers selects only where there
+    are tools, is not asked without them. A template without tools is asked one thing: whether it crashes on every plain
+    conversation.
 
     Why it matters: the shape that reaches the template is decided by the server and its version, not by you. The other
     rules go on with a shape that the template accepts.
@@ -92,7 +107,7 @@ class ValidShapeCrash(Rule):
             yield self._nothing_renders(facts, "every conversation with tools=", conversation, usual, titles)
             return
         crashes: dict[tuple[str | None, Place | None], list[Variant]] = {}
-        for variant in asked:
+        for variant in [*asked, *without_tools(facts), *schema_variants(facts)]:
             outcome = variant.outcome
             # What is refused in the usual shape is refused in every shape.
             refused = variant.reference is not None and variant.reference.refused
@@ -101,7 +116,7 @@ class ValidShapeCrash(Rule):
                 crashes.setdefault((outcome.error, place), []).append(variant)
         calls = [variant for variant in with_tools if variant.kind is not Kind.NO_CALLS]
         no_call = None if any(variant.outcome.ok for variant in calls) else usual.error
-        for place, group in _with_content_once(crashes):
+        for place, group in _by_defect(crashes):
             serious = any(variant.serious for variant in group)
             error = group[0].outcome.error
             every = error == no_call and place == crash_place(facts, conversation, usual)
@@ -143,14 +158,15 @@ class ValidShapeCrash(Rule):
         )
 
 
-def _with_content_once(
+def _by_defect(
     crashes: dict[tuple[str | None, Place | None], list[Variant]],
 ) -> list[tuple[Place | None, list[Variant]]]:
-    """The groups with their places. Content that is used as text fails in several ways at one place: one defect."""
-    groups: dict[tuple[str | None, Place | None], list[Variant]] = {}
+    """The groups with their places. What is used without a test fails in several ways at one place: one defect."""
+    groups: dict[tuple[object, Place | None], list[Variant]] = {}
     for (error, place), group in crashes.items():
-        as_text = place is not None and all(variant.kind in _CONTENT for variant in group)
-        groups.setdefault(("content" if as_text else error, place), []).extend(group)
+        kinds = {variant.kind for variant in group}
+        same = next((of for of in _ONE_DEFECT if place is not None and kinds <= set(of)), None)
+        groups.setdefault((same or error, place), []).extend(group)
     return [(place, group) for (_, place), group in groups.items()]
 
 
