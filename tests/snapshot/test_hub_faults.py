@@ -89,7 +89,7 @@ def test_a_short_body_leaves_nothing_that_looks_whole(hub: HubServer, tmp_path: 
     ("where", "fault"),
     [
         ("GET *chat_template.jinja", Fault(cut=1_000)),
-        ("GET *chat_template.jinja", Fault(delay=0.5)),
+        ("GET *chat_template.jinja", Fault(delay=2)),
         ("GET *chat_template.jinja", Fault(body=b"y" * 5_000)),
         ("GET */resolve/*", Fault(status=500)),
         ("GET */resolve/*", Fault(status=429, headers={"Retry-After": "0"})),
@@ -99,7 +99,7 @@ def test_a_short_body_leaves_nothing_that_looks_whole(hub: HubServer, tmp_path: 
 def test_a_passing_fault_during_download_is_forgiven(
     hub: HubServer, monkeypatch: pytest.MonkeyPatch, where: str, fault: Fault
 ) -> None:
-    monkeypatch.setattr(hub_module, "LIMITS", QUICK._replace(silence=0.2))
+    monkeypatch.setattr(hub_module, "LIMITS", QUICK._replace(silence=1.0))
     hub.add(REPO, {"chat_template.jinja": "x" * 5_000})
     hub.fault(where, replace(fault, times=1))
     assert (fetch(REPO, None).folder / "chat_template.jinja").read_text() == "x" * 5_000
