@@ -26,12 +26,16 @@ Path = tuple[tuple[int, int], ...]
 
 
 class LostWrite(NamedTuple):
-    """``write`` sets a name that ``read`` never sees: because it comes after the loop, or in the next iteration."""
+    """``write`` sets a name that ``read`` never sees: because it comes after the loop, or in the next iteration.
+
+    ``unset``: no ``set`` outside the loop gives the name another value.
+    """
 
     name: str
     write: nodes.Name
     read: nodes.Name
     next_iteration: bool
+    unset: bool = False
 
 
 class _Use(NamedTuple):
@@ -102,9 +106,8 @@ class _Walk:
 
 def lost_writes(tree: nodes.Template, source: str) -> tuple[list[LostWrite], list[str]]:
     """The first lost write of each name, and the names that are used too often to be followed."""
-    if source.count("set") < 2:
-        return [], []
-    wanted = {name for name, count in Counter(_SET.findall(source)).items() if count > 1}
+    words = Counter(re.findall(r"\w+", source)) if "endfor" in source else Counter[str]()
+    wanted = {name for name in _SET.findall(source) if words[name] > 1}
     if not wanted:
         return [], []
     walk = _Walk(tree, wanted)
@@ -115,16 +118,43 @@ def lost_writes(tree: nodes.Template, source: str) -> tuple[list[LostWrite], lis
 
 def _first_lost(name: str, uses: list[_Use], walk: _Walk) -> LostWrite | None:
     writes = [use for use in uses if use.stores]
-    if len(writes) == len(uses) or len(writes) < 2:
+    if len(writes) == len(uses):
         return None
     for write in writes:
         loop = _innermost_scope(write, walk)
         if loop not in walk.loops or write.node is walk.loops[loop].target:
             continue
-        found = _lost(name, write, loop, uses, walk)
+        found = _lost(name, write, loop, uses, walk) or _never_set(name, write, loop, uses, walk)
         if found is not None:
             return found
     return None
+
+
+def _never_set(name: str, write: _Use, loop: int, uses: list[_Use], walk: _Walk) -> LostWrite | None:
+    """A name that nothing sets but loops, read in the next iteration or after the loop."""
+    inside = [use for use in uses if _within(use, loop)]
+    if any(not use.stores and use.order > write.order and _reaches(write, use) for use in inside):
+        return None
+    around = _scopes(write, walk)
+    for use in uses:
+        elsewhere = _scopes(use, walk) - around
+        if use.stores or not elsewhere <= walk.loops.keys() or _is_set_around(use, uses, walk):
+            continue
+        if use in inside:
+            return LostWrite(name, write.node, use.node, True, unset=True)
+        if use.order > write.order and not _exclusive(use.path, write.path):
+            return LostWrite(name, write.node, use.node, False, unset=True)
+    return None
+
+
+def _is_set_around(read: _Use, uses: list[_Use], walk: _Walk) -> bool:
+    """Whether a ``set`` before a read stands in the scope of the read or in one around it."""
+    scopes = _scopes(read, walk)
+    return any(use.stores and use.order < read.order and _scopes(use, walk) <= scopes for use in uses)
+
+
+def _scopes(use: _Use, walk: _Walk) -> set[int]:
+    return {node for node, _ in use.path if node in walk.scopes}
 
 
 def _innermost_scope(use: _Use, walk: _Walk) -> int:

@@ -27,6 +27,8 @@ PREDICATES = frozenset({"startswith", "endswith", "find", "rfind", "index", "rin
 """Methods of a text that look for another text in it."""
 
 _NO_TEXT = PREDICATES | {"isdigit", "isalpha", "isalnum", "isspace", "isupper", "islower", "items", "keys"}
+_KEEPS_MESSAGES = frozenset({"list", "reverse", "first", "last", "selectattr", "rejectattr"})
+_AS_TEXT = frozenset({"tojson", "string", "pprint"})
 _MOST_DEPTH = 60
 
 Origins = frozenset[str]
@@ -118,7 +120,34 @@ class OriginFinder:
                     return frozenset(_FIELDS[key] for key in self._constants.strings(keyword.value) if key in _FIELDS)
         if node.name in ("default", "d"):
             return self._union([node.node, *node.args[:1]])
+        if node.name in _AS_TEXT and self._holds_messages(node.node):
+            return frozenset({CONTENT})
         return self.of(node.node)
+
+    def _holds_messages(self, node: nodes.Node | None) -> bool:
+        """Whether a value is the conversation, a part of it, or one of its messages."""
+        if not isinstance(node, nodes.Name | nodes.Getitem | nodes.Filter) or not self.budget.enter():
+            return False
+        try:
+            if isinstance(node, nodes.Getitem):
+                key = isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str)
+                return not key and self._holds_messages(node.node)
+            if isinstance(node, nodes.Filter):
+                return node.name in _KEEPS_MESSAGES and self._holds_messages(node.node)
+            return node.name == "messages" or self._is_set_to_messages(node.name)
+        finally:
+            self.budget.leave()
+
+    def _is_set_to_messages(self, name: str) -> bool:
+        key = ("messages", name)
+        if key in self._busy:
+            return False
+        self._busy.add(key)
+        try:
+            sources = self._constants.sources(name)
+            return any(self._holds_messages(s if isinstance(s, nodes.Node) else s.iterable) for s in sources)
+        finally:
+            self._busy.discard(key)
 
     def _of_call(self, node: nodes.Call) -> Origins:
         target = node.node

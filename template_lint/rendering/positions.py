@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
-from jinja2 import nodes
+from jinja2 import TemplateSyntaxError, nodes
 from jinja2.lexer import Lexer
 
 from template_lint.model import Place
@@ -43,6 +43,12 @@ def normalise_newlines(source: str) -> str:
     return text[:-1] if text.endswith("\n") else text
 
 
+def _position(line: int, offset: int) -> Position:
+    position = Position(line)
+    position.offset = offset
+    return position
+
+
 class PositionLexer(Lexer):
     """Jinja's lexer, unchanged but for the line numbers it yields. ``tokens`` are those of the source lexed last."""
 
@@ -51,22 +57,28 @@ class PositionLexer(Lexer):
     def tokeniter(
         self, source: str, name: str | None, filename: str | None = None, state: str | None = None
     ) -> Iterator[tuple[int, str, str]]:
-        """Yield Jinja's own (line, kind, text) triples, with the line as a Position where it is not white space."""
+        """Yield Jinja's own (line, kind, text) triples, with the line as a Position where it is not white space.
+
+        So has the TemplateSyntaxError of what is no token.
+        """
         text = normalise_newlines(source)
         tokens = self.tokens = []
         cursor = 0
-        for line, kind, value in super().tokeniter(source, name, filename, state):
-            # What the lexer drops between two tokens is white space stripped before a tag, nothing else.
-            while not text.startswith(value, cursor):
-                cursor += 1
-            if kind == "whitespace":  # the parser never sees it
-                yield line, kind, value
-            else:
-                tokens.append(SourceToken(kind, value, cursor))
-                position = Position(line)
-                position.offset = cursor
-                yield position, kind, value
-            cursor += len(value)
+        try:
+            for line, kind, value in super().tokeniter(source, name, filename, state):
+                # What the lexer drops between two tokens is white space stripped before a tag, nothing else.
+                while not text.startswith(value, cursor):
+                    cursor += 1
+                if kind == "whitespace":  # the parser never sees it
+                    yield line, kind, value
+                else:
+                    tokens.append(SourceToken(kind, value, cursor))
+                    yield _position(line, cursor), kind, value
+                cursor += len(value)
+        except TemplateSyntaxError as error:
+            begun = tokens and "Missing end" in (error.message or "")  # of a comment, or of a raw block
+            error.lineno = _position(error.lineno, tokens[-1].offset if begun else cursor)
+            raise
 
 
 class _Children:

@@ -193,7 +193,7 @@ class ChatTemplate:
             None,
             type(error).__name__,
             str(error),
-            int(line) if line is not None else None,
+            line,
             type(error) is jinja2.exceptions.TemplateError,
         )
 

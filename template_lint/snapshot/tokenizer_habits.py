@@ -22,14 +22,15 @@ class Habits(NamedTuple):
 
     ``bos_id``: the id of its BOS token, None without one. ``adds_bos``: ``tokenizer(text)`` puts it first.
     ``cleans_up``: decode() removes spaces before punctuation. ``rows``: ids of the model's output layer, None where
-    config.json does not say. ``has_stop_ids``: the model's own stop ids are known.
+    config.json does not say. ``stop_ids``: those of the model, at which ``generate`` stops; empty where no file names
+    any.
     """
 
     bos_id: int | None = None
     adds_bos: bool = False
     cleans_up: bool = False
     rows: int | None = None
-    has_stop_ids: bool = False
+    stop_ids: tuple[int, ...] = ()
 
 
 def habits_of(
@@ -55,5 +56,5 @@ def habits_of(
         adds_bos=adds_bos,
         cleans_up=old and bool(snapshot.config.get("clean_up_tokenization_spaces", False)),
         rows=rows[-1] if rows else None,
-        has_stop_ids=bool(snapshot.stop_ids),
+        stop_ids=snapshot.stop_ids,
     )

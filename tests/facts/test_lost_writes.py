@@ -33,6 +33,10 @@ def lost(source: str) -> list[tuple[str, bool]]:
             "{% macro f(x) %}{% set a = 1 %}{% for m in x %}{% set a = 2 %}{% endfor %}{{ a }}{% endmacro %}",
             [("a", False)],
         ),
+        ("{% for m in x %}{% set a = m %}{% endfor %}{% if a is defined %}{{ a }}{% endif %}", [("a", False)]),
+        ("{% for m in x %}{% if a is defined %}{{ a }}{% endif %}{% set a = m %}{% endfor %}", [("a", True)]),
+        ("{% for m in x %}{% set a = m %}{% endfor %}{% for n in y %}{{ a }}{% endfor %}", [("a", False)]),
+        ("{% for m in x %}{% for n in m %}{% set a = n %}{% endfor %}{{ a }}{% endfor %}", [("a", False)]),
         ("{% set a %}x{% endset %}{% for m in messages %}{% set a %}y{% endset %}{% endfor %}{{ a }}", [("a", False)]),
     ],
 )
@@ -53,6 +57,13 @@ def test_a_write_that_nobody_sees_is_lost(source: str, expected: list[tuple[str,
         "{% set a = 3 %}{% endif %}{{ a }}{% endfor %}",
         "{% set a = 1 %}{% set a = 2 %}{% for m in messages %}{{ a }}{% endfor %}",
         "{% for m in messages %}{% set a = m %}{{ a }}{% set a = 2 %}{% endfor %}",
+        "{% if a %}1{% endif %}{% for m in x %}{% set a = m %}{% endfor %}",
+        "{% for m in x %}{% set a = m %}{% endfor %}{% set a = 1 %}{{ a }}",
+        "{% for m in x %}{% set a = m %}{% endfor %}{% for n in y %}{% if n %}{% set a = 1 %}{% else %}{% set a = 2 %}"
+        "{% endif %}{{ a }}{% endfor %}",
+        "{% if b %}{% for m in x %}{% set a = m %}{% endfor %}{% else %}{{ a }}{% endif %}",
+        "{% for m in x %}{% set a = m %}{% endfor %}{% macro f(a) %}{{ a }}{% endmacro %}{{ f(1) }}",
+        "{% for m in x %}{% if m %}{% set a = 1 %}{% else %}{{ a }}{% endif %}{% endfor %}",
     ],
 )
 def test_a_write_that_is_seen_or_replaced_is_not(source: str) -> None:
@@ -65,3 +76,11 @@ def test_a_name_that_is_used_too_often_is_not_followed_and_said_to_be() -> None:
     assert skip_reason("TL005", often) == f"'b' is used in more than {MOST_USES} places"
     assert lost(lost_one + often) == [("a", False)]
     assert [finding.evidence["name"] for finding in check_rule("TL005", lost_one + often)] == ["a"]
+
+
+def test_a_name_that_only_a_loop_sets_is_said_to_be_set_by_nothing_after_it() -> None:
+    found = "{% for m in messages %}{% if m.role == 'system' %}{% set rule = m.content %}{% endif %}{% endfor %}"
+    [finding] = check_rule("TL005", found + "{% if rule is defined %}{{ rule }}{% endif %}")
+    assert finding.message.endswith("line 1 reads it after the loop, where nothing sets it")
+    [finding] = check_rule("TL005", found.replace("rule", "tools") + "{% if tools %}{{ tools }}{% endif %}")
+    assert finding.message.endswith("line 1 reads it after the loop and finds the old value")

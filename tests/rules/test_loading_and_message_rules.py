@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from template_lint.model import Severity
@@ -32,19 +34,50 @@ def test_no_tool_support_is_an_error_where_tools_are_required() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "line"),
+    ("source", "line", "marked"),
     [
-        ("a\n{% if x %}\n", 2),
-        ("{{ x \n", 1),
-        ("{{ a }}\n{% do x %}", 2),
-        ("{{ 'open }}", 1),
-        ("{{ a }}\n{{ b | nothing }}", 2),
+        ("a\n{% if x %}\n", 2, "%}"),
+        ("{{ x \n", 1, "x"),
+        ("{{ a }}\n{% do x %}", 2, "do"),
+        ("{{ 'open }}", 1, "'"),
+        ("{{ a }}\n{{ b | nothing }}", 2, "nothing"),
+        ("{{ a }}\n  {{ b + |c' }}", 2, "|"),
+        ("{{ a }} {# never closed", 1, "{#"),
+        ("{{ a }}{% raw %}\nnever closed", 1, "{%"),
+        ("{{ a }}{% if a and -%}", 1, "-%}"),
     ],
 )
-def test_syntax_errors_have_a_line(source: str, line: int) -> None:
+def test_syntax_errors_mark_the_token_that_does_not_fit(source: str, line: int, marked: str) -> None:
     [finding] = check_rule("TL002", source)
     assert finding.place is not None
     assert finding.place.line == line
+    assert source[finding.place.offset : finding.place.end_offset] == marked
+
+
+def test_a_template_that_is_still_a_json_string_is_named_so() -> None:
+    source = json.dumps(PLAIN.replace("%}{", "%}\n{") + '{{- "end" }}\n')[1:-1]
+    [finding] = check_rule("TL002", source)
+    assert "json.loads" in finding.remedy
+    [other] = check_rule("TL002", source.replace("endfor", "endif"))
+    assert "json.loads" not in other.remedy, "decoding it would not help"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{- if .System }}{{ .System }}{{ end }}",
+        "{{- range .Messages }}{{ .Content }}{{- end }}",
+        "{{ if $x }}{{ end }}",
+    ],
+)
+def test_a_go_template_is_named_so(source: str) -> None:
+    [finding] = check_rule("TL002", source)
+    assert "Go template" in finding.remedy
+
+
+def test_a_broken_jinja_template_is_not_taken_for_a_go_template() -> None:
+    [finding] = check_rule("TL002", "{% for m in messages %}{{ m.content }}{% end %}")
+    assert finding.remedy.startswith("Correct this line")
 
 
 def test_nothing_else_is_said_of_a_template_that_does_not_compile() -> None:
@@ -205,3 +238,32 @@ def test_growth_that_keeps_step_is_quiet() -> None:
     assert check_rule("TL508", TOOLS) == []
     [finding] = check_rule("TL508", "{% for m in messages %}" + PLAIN + "{% endfor %}")
     assert finding.evidence["exchanges"] == [4, 8, 16]
+
+
+@pytest.mark.parametrize(
+    ("loop", "count"),
+    [
+        ("range(1000000000)", 1_000_000_000),
+        ("range(0, -300000, -2)", 150_000),
+        ("range(100001)", 100_001),
+    ],
+)
+def test_a_range_that_the_sandbox_refuses_is_found_on_any_branch(loop: str, count: int) -> None:
+    source = PLAIN + "{% if documents %}{% for i in " + loop + " %}x{% endfor %}{% endif %}"
+    [finding] = check_rule("TL508", source)
+    assert finding.evidence["numbers"] == count
+    assert finding.place is not None
+    assert source[finding.place.offset : finding.place.end_offset] == loop
+
+
+def test_a_range_that_grows_with_the_conversation_is_found_where_it_is_refused() -> None:
+    source = "{% for i in range(messages|length * 1000000) %}{% endfor %}\n" + PLAIN
+    [finding] = check_rule("TL508", source)
+    assert finding.place is not None and finding.place.line == 1
+    assert "more than 100,000" in finding.message
+
+
+def test_ranges_of_a_few_numbers_are_fine() -> None:
+    loops = ["range(3)", "range(100000)", "range(messages|length)", "range(1, x)", "range('a')", "range(5, 1000000, 0)"]
+    for loop in loops:
+        assert check_rule("TL508", PLAIN + "{% if x %}{% for i in " + loop + " %}{% endfor %}{% endif %}") == [], loop

@@ -163,6 +163,11 @@ def test_what_changes_nothing_is_not_refused(source: str) -> None:
         "messages|selectattr('content', 'equalto', 'magic')|list",
         "'magic' in (m.content|trim)",
         "m.content[0].text == 'magic'",
+        "'magic' in (messages|tojson)",
+        "'magic' in (m|string|lower)",
+        "'magic' in (messages[1:]|last|tojson)",
+        "m.content|replace('magic', '') != m.content",
+        "m.content.replace('magic', '') != m.content",
     ],
 )
 def test_a_condition_on_the_words_of_a_message(condition: str) -> None:
@@ -214,6 +219,9 @@ def test_a_name_that_was_not_followed_to_the_end_is_no_clean_template() -> None:
         "m.content[0].type == 'image'",
         "'[INST]' in m.content",
         "m.tool_calls[0].function.name == 'search'",
+        "'magic' in (tools|tojson)",
+        "'magic' in (m.tool_calls|string)",
+        "m.content|trim != m.content",
     ],
 )
 def test_markers_and_fields_are_no_trigger(condition: str) -> None:

@@ -85,6 +85,30 @@ def test_stop_ids_are_named(tmp_path: Path) -> None:
     assert finding.evidence == {"end": "<|end|>", "end_ids": [102], "stop_ids": [97]}
 
 
+def test_a_stop_id_that_only_the_tokenizer_names_does_not_stop_generate(tmp_path: Path) -> None:
+    files = with_config(example("TL303", "bad"), eos_token="<|end|>")
+    [finding] = findings("TL303", report(tmp_path, files))
+    assert finding.message == (
+        "a reply ends with '<|end|>', the eos_token of the tokenizer, and generate() stops only at what the model's "
+        "configuration names: <|endoftext|> (97)"
+    )
+    assert finding.evidence["stop_ids"] == [97]
+    del files["generation_config.json"]
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    assert findings("TL303", report(alone, files)) == []
+
+
+def test_a_header_that_is_always_printed_is_no_part_of_the_end(tmp_path: Path) -> None:
+    files = example("TL303", "bad")
+    begun = files["chat_template.jinja"].partition("{%- if add_generation_prompt")[0]
+    files["chat_template.jinja"] = (
+        begun.replace("'<|' + message.role", "'<|turn|>' + message.role") + "<|turn|>assistant"
+    )
+    [finding] = findings("TL303", report(tmp_path, files))
+    assert finding.evidence["end"].strip() == "<|end|>"
+
+
 def test_without_generation_config_the_message_says_so(tmp_path: Path) -> None:
     files = example("TL303", "bad")
     del files["generation_config.json"]

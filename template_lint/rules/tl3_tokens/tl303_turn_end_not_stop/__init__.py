@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from template_lint.facts import TemplateFacts
-from template_lint.facts.marks import MARK, ending_of, is_control, literal_place
-from template_lint.facts.turn import ASK, REPLY, plain_turn
+from template_lint.facts.marks import MARK, closes, ending_of, is_control, literal_place, marks_of
+from template_lint.facts.turn import ASK, REPLY, Turn, plain_turn
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.wording import shorten
 
 _CALL = "one-call"
+_REMEDY = "List the id of the end of turn in eos_token_id of generation_config.json."
 
 
 class _End(NamedTuple):
@@ -28,7 +29,8 @@ class TurnEndNotStop(Rule):
     """Generation does not stop where the assistant's turn ends.
 
     What: what a finished reply, and a finished call, end with must have a stop id in it: eos_token of the tokenizer or
-    eos_token_id of generation_config.json (config.json, where that is missing).
+    eos_token_id of generation_config.json (config.json, where that is missing). Where the tokenizer alone names it,
+    and these files name others, ``generate`` does not stop either: it does not ask the tokenizer.
 
     Why it matters: the model writes its end of turn and goes on, with the user's next turn of its own invention.
 
@@ -50,9 +52,15 @@ class TurnEndNotStop(Rule):
         reply, call = _reply_end(facts), _call_end(facts)
         if reply is None and call is None:
             raise Skip("no finished reply that something ends (TL304)")
-        for end in (reply, call):
-            if end is not None and not set(end.ids) & set(stops) and not _is_spelled(facts, end):
+        ends = [end for end in (reply, call) if end is not None]
+        for end in ends:
+            if not set(end.ids) & set(stops) and not _is_spelled(facts, end):
                 yield self._finding(facts, end)
+                return
+        own = facts.tokenization.habits.stop_ids
+        for end in ends:
+            if own and set(end.ids) & set(stops) and not set(end.ids) & set(own):
+                yield self._not_the_models(facts, end, own)
                 return
 
     def _by_text(self, facts: TemplateFacts) -> Iterator[Finding]:
@@ -69,22 +77,35 @@ class TurnEndNotStop(Rule):
                 facts,
                 f"a reply ends with {shorten(turn.last.body.strip())}, and generation stops at {eos} by its "
                 "tokenizer_config.json; generation_config.json is not here",
-                remedy="List the id of the end of turn in eos_token_id of generation_config.json.",
+                remedy=_REMEDY,
                 place=literal_place(facts, turn.last.marks[0]),
                 evidence={"end": turn.last.body, "eos_token": eos},
             )
 
     def _finding(self, facts: TemplateFacts, end: _End) -> Finding:
-        stops = {token_id: facts.token_text(token_id) for token_id in facts.tokenizer.eos_ids}
-        shown = ", ".join(f"{text} ({token_id})" for token_id, text in stops.items())
-        known = "" if facts.tokenizer.habits.has_stop_ids else " by its tokenizer; generation_config.json is not here"
+        stops = facts.tokenizer.eos_ids
+        known = "" if facts.tokenizer.habits.stop_ids else " by its tokenizer; generation_config.json is not here"
         return self.finding(
             facts,
-            f"{end.what} ends with {shorten(end.text.strip())}, and generation stops at {shown}{known}",
-            remedy="List the id of the end of turn in eos_token_id of generation_config.json.",
+            f"{end.what} ends with {shorten(end.text.strip())}, and generation stops at {_shown(facts, stops)}{known}",
+            remedy=_REMEDY,
             place=end.place,
             evidence={"end": end.text, "end_ids": end.ids, "stop_ids": list(stops)},
         )
+
+    def _not_the_models(self, facts: TemplateFacts, end: _End, own: tuple[int, ...]) -> Finding:
+        return self.finding(
+            facts,
+            f"{end.what} ends with {shorten(end.text.strip())}, the eos_token of the tokenizer, and generate() stops "
+            f"only at what the model's configuration names: {_shown(facts, own)}",
+            remedy=_REMEDY,
+            place=end.place,
+            evidence={"end": end.text, "end_ids": end.ids, "stop_ids": list(own)},
+        )
+
+
+def _shown(facts: TemplateFacts, ids: tuple[int, ...]) -> str:
+    return ", ".join(f"{facts.token_text(token_id)} ({token_id})" for token_id in ids)
 
 
 def _is_spelled(facts: TemplateFacts, end: _End) -> bool:
@@ -100,7 +121,19 @@ def _reply_end(facts: TemplateFacts) -> _End | None:
     text = turn.text[turn.reply_end :]
     ids = _ids_from(facts, turn.text, turn.reply_end)
     at = turn.reply_end + len(text) - len(text.lstrip())
-    return _End("a reply", turn.last.body, ids, facts.place_in([ASK, REPLY], at))
+    return _End("a reply", _without_header(turn), ids, facts.place_in([ASK, REPLY], at))
+
+
+def _without_header(turn: Turn) -> str:
+    """The marks that end a reply, without those that open another turn behind it."""
+    openers = {mark for mark in marks_of(turn.opening) if not closes(mark)}
+    at = 0
+    for number, mark in enumerate(turn.last.marks):
+        at = turn.last.body.index(mark, at)
+        if number and mark in openers:
+            return turn.last.body[:at]
+        at += len(mark)
+    return turn.last.body
 
 
 def _call_end(facts: TemplateFacts) -> _End | None:

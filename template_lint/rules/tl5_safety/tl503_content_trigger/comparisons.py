@@ -10,6 +10,7 @@ from jinja2 import nodes
 from template_lint.facts import TemplateFacts
 from template_lint.facts.origins import CONTENT, PREDICATES
 
+_REMOVING = frozenset({"replace", "removeprefix", "removesuffix"})
 _EQUAL = frozenset({"eq", "equalto", "==", "ne", "!=", "in", "sameas"})
 
 
@@ -71,7 +72,19 @@ def _comparison(facts: TemplateFacts, node: nodes.Compare, keyed: set[tuple[str,
                 yield from _literals(facts, left, node, whole=operand.op in ("eq", "ne"))
             if _is_content(facts, left):
                 yield from _literals(facts, right, node, whole=True)
+            if operand.op in ("eq", "ne") and _is_content(facts, left) and _is_content(facts, right):
+                for side in (left, right):
+                    yield from _replaced(facts, side, node)
         left = right
+
+
+def _replaced(facts: TemplateFacts, side: nodes.Node, place: nodes.Node) -> Iterator[Comparison]:
+    """What is taken out of a content before it is compared with a content: whether it was in there."""
+    method = side.node if isinstance(side, nodes.Call) else None
+    by_method = isinstance(method, nodes.Getattr) and method.attr in _REMOVING
+    if isinstance(side, nodes.Filter | nodes.Call) and (by_method or getattr(side, "name", "") == "replace"):
+        for argument in side.args[:1]:
+            yield from _literals(facts, argument, place)
 
 
 def _is_key_test(key: nodes.Node, owner: nodes.Node, keyed: set[tuple[str, str]]) -> bool:
