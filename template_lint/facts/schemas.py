@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from template_lint.facts.probes import ASK, CALL_NAME, TOOL
-from template_lint.facts.variants import Conversation, Kind, Variant
+from template_lint.facts.variants import HARD_TEXT, Conversation, Kind, Variant
 
 if TYPE_CHECKING:
     from template_lint.facts.template_facts import TemplateFacts
@@ -54,6 +54,10 @@ _SHAPES: dict[str, dict[str, Any]] = {
     "a parameter that is a list of mappings": _with({"type": "array", "items": _INNER, "description": "zqparameter"}),
     "a strict tool": _tool(strict=True, parameters={**_PARAMETERS, "additionalProperties": False}),
 }
+
+
+HARD_SCHEMA = _tool(description=HARD_TEXT)
+"""The tool with a description that JSON must escape."""
 
 
 @lru_cache(maxsize=1)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 REPLY: dict[str, Any] = {"role": "assistant", "content": "zqreply"}
 THOUGHT = "zqthought"
 BESIDE = "zqbeside"
-TOOL_USE = "tool_use"
-"""The name of the template that transformers selects where there is ``tools=``, and only there."""
 
 HARD_TEXT = 'zq "quoted" it\'s <b> & é 港\nzq \\ end'
 HARD_ARGUMENTS: dict[str, Any] = {
@@ -57,16 +55,21 @@ class Kind(enum.Enum):
 
 
 class Conversation(NamedTuple):
-    """Messages, and whether ``tools=`` is given; always rendered with the generation prompt."""
+    """Messages, and whether ``tools=`` is given; always rendered with the generation prompt.
+
+    ``tool`` is what it holds, None for an empty list.
+    """
 
     messages: list[dict[str, Any]]
     tools: bool = True
-    tool: dict[str, Any] = TOOL
+    tool: dict[str, Any] | None = TOOL
 
     @property
     def tool_list(self) -> list[dict[str, Any]] | None:
         """What ``tools=`` is."""
-        return [self.tool] if self.tools else None
+        if not self.tools:
+            return None
+        return [] if self.tool is None else [self.tool]
 
     def render(self, facts: TemplateFacts) -> Outcome:
         """Rendered as it stands; memoised."""
@@ -96,7 +99,7 @@ class Variant(NamedTuple):
         return self.outcome.text is not None and self.reference is not None and self.reference.text is not None
 
 
-def _variant(
+def compared(
     facts: TemplateFacts,
     kind: Kind,
     title: str,
@@ -106,6 +109,7 @@ def _variant(
     serious: bool = False,
     words: tuple[str, ...] = (),
 ) -> Variant:
+    """A shape of a conversation beside the usual one, both rendered."""
     outcome, reference = conversation.render(facts), usual.render(facts)
     return Variant(kind, title, conversation, outcome, reference, serious, words, usual)
 
@@ -155,29 +159,6 @@ def hard_variant(facts: TemplateFacts) -> Variant:
     return Variant(Kind.HARD, title, conversation, conversation.render(facts), None)
 
 
-@lru_cache(maxsize=1)
-def without_tools(facts: TemplateFacts) -> list[Variant]:
-    """Conversations that render with ``tools=``, without it: the question alone where already that fails.
-
-    None for the template that is chosen by ``tools=``.
-    """
-    found: list[Variant] = []
-    if not facts.tool_rules_apply or facts.name == TOOL_USE:
-        return found
-    cases = {"a conversation": [ASK], "a tool conversation": tool_conversation(facts).messages}
-    if Conversation([in_text_part(ASK)], tools=False).render(facts).ok:
-        result = in_text_part(TOOL_RESULT)
-        cases["a tool result as typed text parts"] = [ASK, usual_call(facts), result]
-    for title, messages in cases.items():
-        usual = Conversation(messages)
-        if usual.render(facts).ok:
-            bare = usual._replace(tools=False)
-            found.append(_variant(facts, Kind.NO_TOOLS, f"{title} without tools=", bare, usual))
-            if not found[0].outcome.ok:
-                break
-    return found
-
-
 def _call_shapes(facts: TemplateFacts) -> Iterator[Variant]:
     usual = usual_call(facts)
     call = CALL["tool_calls"][0]
@@ -193,7 +174,7 @@ def _call_shapes(facts: TemplateFacts) -> Iterator[Variant]:
 
     def shaped(kind: Kind, title: str, message: dict[str, Any], serious: bool) -> Variant:
         conversation = Conversation([ASK, message, TOOL_RESULT])
-        return _variant(facts, kind, title, conversation, reference, serious=serious)
+        return compared(facts, kind, title, conversation, reference, serious=serious)
 
     mapping = {**usual, "tool_calls": CALL["tool_calls"]}
     yield shaped(Kind.ARGUMENTS, "arguments as a mapping", mapping, False)
@@ -207,7 +188,7 @@ def _call_shapes(facts: TemplateFacts) -> Iterator[Variant]:
         conversation = Conversation([ASK, usual, result])
         yield Variant(Kind.RESULT, title, conversation, conversation.render(facts), None)
     plain, empty = (Conversation([ASK, reply, ASK]) for reply in (REPLY, {**REPLY, "tool_calls": []}))
-    yield _variant(facts, Kind.NO_CALLS, "tool_calls: []", empty, plain, serious=True)
+    yield compared(facts, Kind.NO_CALLS, "tool_calls: []", empty, plain, serious=True)
     if usual["tool_calls"][0]["function"]["arguments"] == function["arguments"]:
         yield hard_variant(facts)
 
@@ -240,7 +221,7 @@ def _parts_variant(
     plain = Conversation([*before, message, *after], tools)
     parted = Conversation([*before, in_text_part(message), *after], tools)
     title = f"{_ROLES[message['role']]} as typed text parts"
-    return _variant(facts, Kind.PARTS, title, parted, plain, words=(message["content"],))
+    return compared(facts, Kind.PARTS, title, parted, plain, words=(message["content"],))
 
 
 def in_parts(conversation: Conversation) -> Conversation:
@@ -269,4 +250,4 @@ def _reasoning_keys(facts: TemplateFacts) -> Iterator[Variant]:
     for field, conversation in conversations.items():
         if shown and field != shown[0]:
             title = f"reasoning as '{field}' instead of '{shown[0]}'"
-            yield _variant(facts, Kind.REASONING, title, conversation, conversations[shown[0]], words=(THOUGHT,))
+            yield compared(facts, Kind.REASONING, title, conversation, conversations[shown[0]], words=(THOUGHT,))

@@ -1,4 +1,6 @@
-"""Shapes of what ``tools=`` holds, and conversations without it: crashes (TL205), Python's words (TL207), refusals."""
+"""Shapes of what ``tools=`` holds, and conversations without it: crashes (TL205), other prompts (TL206), Python's words
+(TL207), what is no JSON (TL208), refusals (TL211).
+"""
 
 from __future__ import annotations
 
@@ -173,3 +175,45 @@ def test_a_result_that_is_looked_up_among_the_tools() -> None:
 def test_the_template_that_is_selected_by_tools_is_not_asked_without_them() -> None:
     source = "{% for tool in tools %}{{ tool | tojson }}{% endfor %}" + REST
     assert inspect(source, codes=("TL205",), name="tool_use").findings == []
+
+
+def test_an_empty_list_of_tools_is_no_tools() -> None:
+    source = "{% if tools is not none %}You have tools: {{ tools | tojson }}{% endif %}" + REST
+    [finding] = check_rule("TL206", source)
+    assert finding.severity is Severity.WARNING
+    assert finding.evidence["shape"] == "tools=[]"
+    assert finding.message.startswith("tools=[] gives another prompt: '<user>zqquestion</><assista…' becomes 'You have")
+    assert excerpt(source, finding) == "tools is not none"
+    assert finding.remedy == "Test that there are tools, not that there is a list of them: {% if tools %}."
+    assert check_rule("TL206", source.replace("if tools is not none", "if tools")) == []
+
+
+def test_a_crash_on_an_empty_list_of_tools() -> None:
+    source = "{{ tools[0].function.name + '!' if tools is not none }}" + SOUND
+    [finding] = check_rule("TL205", source)
+    assert finding.evidence["shapes"] == ["tools=[]"]
+    assert check_rule("TL206", source) == []
+
+
+def test_a_description_that_is_pasted_between_quotes_is_no_json() -> None:
+    body = '{"name": "{{ f.name }}", "description": "{{ f.description }}"}'
+    source = schemas(body)
+    [finding] = inspect(source, codes=("TL208",)).findings
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith(
+        'a tool\'s schema stands in text that looks like JSON and is none: \'{"name": "zq'
+    )
+    assert excerpt(source, finding) == "f.description"
+    assert finding.remedy == "Print the schema, or each value of it, with tojson."
+    escaped = source.replace('"{{ f.description }}"', "{{ f.description | tojson }}")
+    assert inspect(escaped, codes=("TL208",)).findings == []
+
+
+def test_a_schema_that_is_never_json_is_shown_with_a_plain_description() -> None:
+    source = schemas('{"name": "{{ f.name }}", "description": "{{ f.description }}\\nArgs:\n"}')
+    [finding] = inspect(source, codes=("TL208",)).findings
+    assert "zqdescription" in finding.evidence["prompt"]
+
+
+def test_a_name_in_braces_that_are_closed_before_it_is_no_json() -> None:
+    assert inspect(schemas('{"kind": "function"} {{ f.description }}'), codes=("TL208",)).findings == []

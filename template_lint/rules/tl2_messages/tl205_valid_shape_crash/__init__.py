@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
+from template_lint.facts.no_tools import empty_tools, without_tools
 from template_lint.facts.probes import ASK
 from template_lint.facts.schemas import schema_variants
 from template_lint.facts.variants import (
@@ -15,7 +16,6 @@ from template_lint.facts.variants import (
     in_parts,
     tool_conversation,
     variants,
-    without_tools,
 )
 from template_lint.model import Finding, Place, Severity
 from template_lint.rendering.environment import MUTATORS
@@ -47,15 +47,15 @@ class ValidShapeCrash(Rule):
 
     What: the same tool conversation with content null, without a content key, with arguments as a JSON string and as a
     mapping, with arguments that are not strings, with ``tool_calls: []``, without the tool's name or with an id that no
-    call has, with typed text parts, and without ``tools=``; and a question with the tool's schema in the shapes that
-    clients send: without a description or parameters, with null for them, without a type, with a list of types, nested.
-    A crash is an exception that the template did not raise itself; its own ``raise_exception`` is a documented limit,
-    and no finding here: neither is a shape of a conversation that the template refuses anyway. A filter that does not
-    exist is TL004's, a method that the sandbox refuses TL502's. Content that is used as text without a test crashes in
-    several ways: that is one finding. A template that renders only content in typed text parts is a warning, as is a
-    crash on a schema or for want of tools; the template named ``tool_use``, which transformers selects only where there
-    are tools, is not asked without them. A template without tools is asked one thing: whether it crashes on every plain
-    conversation.
+    call has, with typed text parts, and without ``tools=`` or with an empty list; and a question with the tool's schema
+    in the shapes that clients send: without a description or parameters, with null for them, without a type, with a
+    list of types, nested. A crash is an exception that the template did not raise itself; its own ``raise_exception``
+    is a documented limit, and no finding here: neither is a shape of a conversation that the template refuses anyway. A
+    filter that does not exist is TL004's, a method that the sandbox refuses TL502's. Content that is used as text
+    without a test crashes in several ways: that is one finding. A template that renders only content in typed text
+    parts is a warning, as is a crash on a schema or for want of tools; the template named ``tool_use``, which
+    transformers selects only where there are tools, is not asked without them. A template without tools is asked one
+    thing: whether it crashes on every plain conversation.
 
     Why it matters: the shape that reaches the template is decided by the server and its version, not by you. The other
     rules go on with a shape that the template accepts.
@@ -107,7 +107,7 @@ class ValidShapeCrash(Rule):
             yield self._nothing_renders(facts, "every conversation with tools=", conversation, usual, titles)
             return
         crashes: dict[tuple[str | None, Place | None], list[Variant]] = {}
-        for variant in [*asked, *without_tools(facts), *schema_variants(facts)]:
+        for variant in [*asked, *without_tools(facts), *empty_tools(facts), *schema_variants(facts)]:
             outcome = variant.outcome
             # What is refused in the usual shape is refused in every shape.
             refused = variant.reference is not None and variant.reference.refused

@@ -9,6 +9,7 @@ from typing import Any
 from template_lint.facts import TemplateFacts
 from template_lint.facts.cause import find_cause
 from template_lint.facts.literals import literal_in, pastes_mappings
+from template_lint.facts.no_tools import empty_tools
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.facts.probes import ARGUMENT, CALL, RESULT
 from template_lint.facts.variants import JSON_RESULT, Kind, Variant, hard_variant, variants
@@ -22,6 +23,7 @@ _REMEDIES = {
     Kind.ARGUMENTS: "Print arguments as they are where they are a string, and with tojson where they are a mapping.",
     Kind.EMPTY: "Treat content that is absent, null or empty alike: message.content or ''.",
     Kind.NO_CALLS: "Test that there are calls, not that the key is there, at each place: {% if message.tool_calls %}.",
+    Kind.NO_TOOLS: "Test that there are tools, not that there is a list of them: {% if tools %}.",
     Kind.PARTS: "Print the text of a text part as if it were the whole content.",
     Kind.REASONING: "Read the reasoning from reasoning_content, thinking or reasoning, whichever is there.",
 }
@@ -36,8 +38,9 @@ class ShapeEquivalence(Rule):
     """Two shapes of one conversation give two prompts.
 
     What: arguments as a JSON string and as a mapping (a string is often encoded a second time), empty, null and absent
-    content, ``tool_calls: []`` and none, text and one typed text part, the names under which reasoning is sent, and a
-    tool result that is JSON text and comes out quoted. White space between JSON tokens does not count.
+    content, ``tool_calls: []`` and none, ``tools=[]`` and none, text and one typed text part, the names under which
+    reasoning is sent, and a tool result that is JSON text and comes out quoted. White space between JSON tokens does
+    not count.
 
     Why it matters: which of them arrives depends on the client, the server and its version. The model was trained on
     one prompt and reads another.
@@ -52,7 +55,7 @@ class ShapeEquivalence(Rule):
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Compare each shape with the usual one; one finding per place."""
         reported: set[Place | None] = set()
-        for variant in variants(facts):
+        for variant in [*variants(facts), *empty_tools(facts)]:
             if not variant.comparable or not _differs(variant):
                 continue
             text, usual = variant.outcome.text or "", variant.reference.text or "" if variant.reference else ""

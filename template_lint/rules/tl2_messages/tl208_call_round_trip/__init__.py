@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from template_lint.facts import TemplateFacts
 from template_lint.facts.call_grammars import Grammar, find_grammar
 from template_lint.facts.literals import pastes_mappings
-from template_lint.facts.probes import ARGUMENT, CALL_NAME, RESULT
+from template_lint.facts.probes import ARGUMENT, ASK, CALL_NAME, RESULT, TOOL
+from template_lint.facts.schemas import HARD_SCHEMA
 from template_lint.facts.variants import JSON_RESULT, Conversation, hard_variant, tool_conversation
 from template_lint.model import Finding, Severity
 from template_lint.rules.base import Rule, Skip
@@ -32,7 +33,8 @@ class CallRoundTrip(Rule):
 
     What: a call with strings that hold quotes, a newline, ``<`` and other scripts, with numbers, booleans, null, a list
     and a mapping is rendered and read back in the language that the model writes calls in: JSON in tags, a name and
-    then JSON, XML parameters, a Python call. Then the same is asked of JSON-looking text around a tool result.
+    then JSON, XML parameters, a Python call. Then the same is asked of JSON-looking text around a tool result, and
+    around the description of a tool, where that holds quotes and a newline.
 
     A model whose tokenizer_config.json has a ``response_template`` brings its own parser. Then finished turns of every
     kind (an answer, calls, several calls, with content or reasoning before them) are given to ``parse_response`` of the
@@ -112,7 +114,8 @@ class CallRoundTrip(Rule):
         return findings, reading.asked, reading.calls
 
     def _by_grammar(self, facts: TemplateFacts, call_too: bool) -> Iterator[Finding]:
-        """Read the probe's call, then the hard one; and look at what stands around the result."""
+        """Read the schema, the probe's call, then the hard one; and look at what stands around the result."""
+        yield from self._schema(facts)
         usual = tool_conversation(facts)
         text = usual.render(facts).text
         if text is None:
@@ -160,21 +163,46 @@ class CallRoundTrip(Rule):
             },
         )
 
+    def _schema(self, facts: TemplateFacts) -> Iterator[Finding]:
+        """A schema in text that begins like a JSON object and is none, at all or where the description holds quotes."""
+        for tool in (TOOL, HARD_SCHEMA):
+            conversation = Conversation([ASK], tool=tool)
+            text = conversation.render(facts).text or ""
+            at = text.find(tool["function"]["description"].partition("\n")[0])
+            start = _broken_json(text, at)
+            if start is not None:
+                yield self.finding(
+                    facts,
+                    f"a tool's schema stands in text that looks like JSON and is none: {shorten(text[start:], 56)}",
+                    remedy="Print the schema, or each value of it, with tojson.",
+                    place=value_printed_at(facts, conversation, at),
+                    evidence={"grammar": "JSON object", "lost": ["schema"], "prompt": text[start : at + 80]},
+                )
+                return
+
     def _result(self, facts: TemplateFacts, conversation: Conversation, text: str, result: str) -> Finding | None:
         """Text that begins like a JSON object, holds the result, and is not JSON."""
         at = text.rfind(result)
-        opened = list(_OPENED.finditer(text, max(0, at - _MOST_BEFORE), at))
-        if at < 0 or not opened or "}" in text[opened[-1].start() : at]:
+        start = _broken_json(text, at)
+        if start is None:
             return None
-        start = opened[-1].start()
-        try:
-            _DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            return self.finding(
-                facts,
-                f"a tool result stands in text that looks like JSON and is none: {shorten(text[start:], 56)}",
-                remedy="Print the result with tojson inside a JSON object.",
-                place=value_printed_at(facts, conversation, at),
-                evidence={"grammar": "JSON object", "lost": ["result"], "prompt": text[start : at + 40]},
-            )
+        return self.finding(
+            facts,
+            f"a tool result stands in text that looks like JSON and is none: {shorten(text[start:], 56)}",
+            remedy="Print the result with tojson inside a JSON object.",
+            place=value_printed_at(facts, conversation, at),
+            evidence={"grammar": "JSON object", "lost": ["result"], "prompt": text[start : at + 40]},
+        )
+
+
+def _broken_json(text: str, at: int) -> int | None:
+    """Where the text begins that looks like a JSON object, holds this offset and is not JSON; None where none does."""
+    opened = list(_OPENED.finditer(text, max(0, at - _MOST_BEFORE), max(at, 0)))
+    if at < 0 or not opened or "}" in text[opened[-1].start() : at]:
         return None
+    start = opened[-1].start()
+    try:
+        _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return start
+    return None
