@@ -267,3 +267,11 @@ def test_ranges_of_a_few_numbers_are_fine() -> None:
     loops = ["range(3)", "range(100000)", "range(messages|length)", "range(1, x)", "range('a')", "range(5, 1000000, 0)"]
     for loop in loops:
         assert check_rule("TL508", PLAIN + "{% if x %}{% for i in " + loop + " %}{% endfor %}{% endif %}") == [], loop
+
+
+def test_an_unknown_variable_is_marked_where_it_comes_first() -> None:
+    source = "{% for m in messages %}{% if m.role == 'user' %}\n{{ text | trim }}{% elif m.role %}{{ text | trim }}"
+    source += "{% endif %}{% endfor %}"
+    [finding] = check_rule("TL004", source)
+    assert finding.place is not None
+    assert (finding.place.line, finding.place.column) == (2, 4)

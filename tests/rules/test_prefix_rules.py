@@ -338,6 +338,16 @@ def test_continue_final_message_needs_the_generation_prompt_to_hold() -> None:
     assert skip_reason("TL109", source) == "the generation prompt is no prefix of the finished turn (TL103)"
 
 
+def test_the_newline_that_jinja_drops_at_the_end_of_the_file_is_named() -> None:
+    turns = "{%- for m in messages -%}\n<|turn|>{{ m.role }}\n{{ m.content }}<|end|>\n{% endfor -%}\n"
+    [finding] = check_rule("TL109", turns + "<|turn|>assistant\n")
+    assert finding.message.endswith(": Jinja drops the newline at the end of the file")
+    assert finding.severity is Severity.INFO
+    [other] = check_rule("TL109", turns + "{{ '<|turn|>assistant' }}\n")
+    assert "Jinja" not in other.message, "the newline there belongs to no text of the prompt"
+    assert check_rule("TL109", turns + "<|turn|>assistant\n\n") == []
+
+
 def test_a_header_that_the_model_writes_itself_is_an_info() -> None:
     source = with_assistant("<|channel|>final<|message|>")
     [finding] = check_rule("TL109", source)

@@ -92,7 +92,7 @@ class UnknownName(Rule):
         for name in doubtful:
             if name in guarded:
                 continue
-            uses = [node for node in facts.static.free[name] if id(node) in risky]
+            uses = sorted((node for node in facts.static.free[name] if id(node) in risky), key=offset_of)
             if uses:
                 yield self.finding(
                     facts,

@@ -78,6 +78,9 @@ class ContinueFinalMessage(Rule):
         if _letters(continued) == _letters(expected):
             # White space that belongs to the reply's first token is a matter of where the cut is.
             severity = Severity.INFO
+            if before == "\n" and _ends_with_the_file(facts, expected.removesuffix(_PARTIAL)):
+                message += ": Jinja drops the newline at the end of the file"
+                remedy = "Print the newline at the end of the file: {{ '\\n' }}."
         elif before is not None:
             message = f"continuing {_PARTIAL!r} puts {shorten(before)} between the generation prompt and the text"
             remedy = "To go on with a reply that was cut off, append its text to the generation prompt yourself."
@@ -115,6 +118,12 @@ def _begun(facts: TemplateFacts, text: str) -> tuple[list[dict[str, Any]], list[
         if text.strip() in (facts.render(messages).text or ""):
             return messages[:1], messages
     return plain[:1], plain
+
+
+def _ends_with_the_file(facts: TemplateFacts, prompt: str) -> bool:
+    """Whether the last text of the file, before a newline that Jinja drops, is the end of the generation prompt."""
+    last = facts.template.source_map.tokens[-1]
+    return facts.source.endswith("\n") and last.kind == "data" and last.text != "" and prompt.endswith(last.text)
 
 
 def _letters(text: str) -> str:
