@@ -246,3 +246,11 @@ def test_a_generator_that_goes_into_tojson_needs_a_list() -> None:
     )
     assert finding.remedy == "Write | list before | tojson: filters such as map and select give a generator."
     assert check_rule("TL205", source.replace("'function') |", "'function') | list |")) == []
+
+
+def test_a_special_token_that_the_tokenizer_has_not_is_named_in_the_remedy() -> None:
+    source = "{% for m in messages %}{{ bos_token + m.role + ': ' + m.content }}{% endfor %}"
+    [finding] = check_rule("TL205", source, variables={"eos_token": "</s>"})
+    assert finding.message == "UndefinedError on every conversation: 'bos_token' is undefined"
+    assert finding.remedy == "bos_token is there only if the tokenizer names one: use (bos_token or '')."
+    assert [f for f in check_rule("TL205", source, variables={"bos_token": "<s>"}) if "undefined" in f.message] == []

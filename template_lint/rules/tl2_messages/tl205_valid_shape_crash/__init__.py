@@ -9,6 +9,7 @@ from template_lint.facts import TemplateFacts
 from template_lint.facts.no_tools import empty_tools, without_tools
 from template_lint.facts.probes import ASK
 from template_lint.facts.schemas import schema_variants
+from template_lint.facts.static import SPECIAL_TOKEN_NAMES
 from template_lint.facts.variants import (
     Conversation,
     Kind,
@@ -150,7 +151,7 @@ class ValidShapeCrash(Rule):
         return self.finding(
             facts,
             f"{usual.error} on {where}: {usual.message[:100]}",
-            remedy=_LIST if _GENERATOR in usual.message else _SUPPLIED,
+            remedy=_LIST if _GENERATOR in usual.message else _supplied(usual.message),
             place=place,
             evidence={"error": usual.error, "shapes": titles},
             defects=undefined_name(nobody_sets[1]) if nobody_sets else shapes(titles),
@@ -195,6 +196,12 @@ def _said_elsewhere(outcome: Outcome) -> bool:
         return outcome.message.startswith(("No filter named", "No test named"))
     method = _REFUSED_METHOD.match(outcome.message) if outcome.error == "SecurityError" else None
     return method is not None and method[1] in MUTATORS
+
+
+def _supplied(message: str) -> str:
+    """The remedy for what is undefined: a special token that the tokenizer has not, or whatever it is."""
+    token = next((name for name in SPECIAL_TOKEN_NAMES if message == f"'{name}' is undefined"), None)
+    return _SUPPLIED if token is None else f"{token} is there only if the tokenizer names one: use ({token} or '')."
 
 
 def _remedy(group: list[Variant]) -> str:
