@@ -26,6 +26,8 @@ from template_lint.rendering.trace import Trace, TracingEnvironment
 if TYPE_CHECKING:
     from template_lint.rendering.environment import Clock
 
+_RECURSION = "maximum recursion depth exceeded"
+
 
 class Outcome(NamedTuple):
     """What a render gave: ``text``, or the class name and message of what it raised (and the template line, if known).
@@ -192,19 +194,23 @@ class ChatTemplate:
         return Outcome(
             None,
             type(error).__name__,
-            str(error),
+            # More words tell only where the recursion happened to end.
+            _RECURSION if isinstance(error, RecursionError) else str(error),
             line,
             type(error) is jinja2.exceptions.TemplateError,
         )
 
 
 def _template_line(error: BaseException, template: Template) -> int | None:
-    # The innermost frame that runs compiled template code knows the line.
+    # The innermost frame that runs compiled template code knows the line. How deep a recursion got is chance: there it
+    # is the line that began it.
     line = None
     frame = error.__traceback__
     while frame is not None:
         # Interrupted between two lines, a frame has no line number.
         if frame.tb_frame.f_code.co_filename == "<template>" and frame.tb_lineno is not None:
             line = template.get_corresponding_lineno(frame.tb_lineno)
+            if isinstance(error, RecursionError):
+                break
         frame = frame.tb_next
     return line

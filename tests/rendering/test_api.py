@@ -74,6 +74,7 @@ def test_generation_spans() -> None:
         ("\n{{ 1 / 0 }}", "ZeroDivisionError", 2, False),
         ("{% for m in messages %}\n{{ m.content.x() }}{% endfor %}", "UndefinedError", 2, False),
         ("{% macro f() %}\n{{ nothing.x }}\n{% endmacro %}\n{{ f() }}", "UndefinedError", 2, False),
+        ("{% macro f() %}\n{{ f() }}\n{% endmacro %}\n{{ f() }}", "RecursionError", 4, False),
     ],
 )
 def test_a_template_that_raises(source: str, error: str, line: int, refused: bool) -> None:
