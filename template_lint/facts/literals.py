@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from template_lint.facts.prefix import common_prefix_length
 from template_lint.facts.probes import ASK, CALL_NAME
-from template_lint.facts.schemas import schema_variants
+from template_lint.facts.schemas import schema_variants, schemas_at_once
 from template_lint.facts.variants import Conversation, Kind, Variant, tool_conversation, variants
 
 if TYPE_CHECKING:
@@ -91,6 +91,9 @@ def _in_schemas(facts: TemplateFacts) -> list[Literal | None]:
     if match is not None:
         return [_repr_literal(Variant(Kind.SCHEMA, SCHEMAS, conversation, outcome, None), match)]
     if f"def {CALL_NAME}(" in text:
+        return []
+    at_once = schemas_at_once(facts)
+    if at_once is not None and at_once.outcome.ok and _in_schema(at_once) is None:
         return []
     return [_in_schema(variant) for variant in schema_variants(facts)]
 

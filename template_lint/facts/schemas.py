@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from template_lint.facts.template_facts import TemplateFacts
     from template_lint.rendering.template import Outcome
 
+_USUAL = Conversation([ASK])
 _PARAMETERS: dict[str, Any] = TOOL["function"]["parameters"]
 _TEXT: dict[str, Any] = _PARAMETERS["properties"]["zqkey"]
 _INNER: dict[str, Any] = {"type": "object", "properties": {"zqinner": {"type": "integer", "description": "zqdeep"}}}
@@ -63,16 +64,34 @@ HARD_SCHEMA = _tool(description=HARD_TEXT)
 @lru_cache(maxsize=1)
 def schema_variants(facts: TemplateFacts) -> list[Variant]:
     """A question with the tool in every shape; none where the template does not name the usual tool."""
+    reference = _reference(facts)
+    return [] if reference is None else list(_variants(facts, reference))
+
+
+@lru_cache(maxsize=1)
+def schemas_at_once(facts: TemplateFacts) -> Variant | None:
+    """A question with one tool for each shape: what no shape shows here, none shows alone. None as above."""
+    reference = _reference(facts)
+    if reference is None:
+        return None
+    outcome = facts.render([ASK], tools=list(_SHAPES.values()), generation_prompt=True)
+    return Variant(Kind.SCHEMA, "tools in every shape", _USUAL, outcome, reference, usual=_USUAL)
+
+
+def failing_schemas(facts: TemplateFacts) -> list[Variant]:
+    """The variants, where one of them may fail."""
+    at_once = schemas_at_once(facts)
+    return [] if at_once is None or at_once.outcome.ok else schema_variants(facts)
+
+
+def _reference(facts: TemplateFacts) -> Outcome | None:
     if not facts.tool_rules_apply:
-        return []
-    usual = Conversation([ASK])
-    reference = usual.render(facts)
-    if reference.text is None or CALL_NAME not in reference.text:
-        return []
-    return list(_variants(facts, usual, reference))
+        return None
+    reference = _USUAL.render(facts)
+    return reference if reference.text is not None and CALL_NAME in reference.text else None
 
 
-def _variants(facts: TemplateFacts, usual: Conversation, reference: Outcome) -> Iterator[Variant]:
+def _variants(facts: TemplateFacts, reference: Outcome) -> Iterator[Variant]:
     for title, tool in _SHAPES.items():
-        conversation = usual._replace(tool=tool)
-        yield Variant(Kind.SCHEMA, title, conversation, conversation.render(facts), reference, usual=usual)
+        conversation = _USUAL._replace(tool=tool)
+        yield Variant(Kind.SCHEMA, title, conversation, conversation.render(facts), reference, usual=_USUAL)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from template_lint.facts import TemplateFacts
 from template_lint.facts.no_tools import empty_tools, without_tools
 from template_lint.facts.probes import ASK
-from template_lint.facts.schemas import schema_variants
+from template_lint.facts.schemas import failing_schemas
 from template_lint.facts.static import SPECIAL_TOKEN_NAMES
 from template_lint.facts.variants import (
     Conversation,
@@ -108,7 +108,7 @@ class ValidShapeCrash(Rule):
             yield self._nothing_renders(facts, "every conversation with tools=", conversation, usual, titles)
             return
         crashes: dict[tuple[str | None, Place | None], list[Variant]] = {}
-        for variant in [*asked, *without_tools(facts), *empty_tools(facts), *schema_variants(facts)]:
+        for variant in [*asked, *without_tools(facts), *empty_tools(facts), *failing_schemas(facts)]:
             outcome = variant.outcome
             # What is refused in the usual shape is refused in every shape.
             refused = variant.reference is not None and variant.reference.refused

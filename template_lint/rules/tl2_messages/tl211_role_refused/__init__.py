@@ -10,7 +10,7 @@ from jinja2 import nodes
 from template_lint.facts import TemplateFacts
 from template_lint.facts.parallel import parallel_outcome
 from template_lint.facts.probes import ASK, SYSTEM, TOOL_RESULT
-from template_lint.facts.schemas import schema_variants
+from template_lint.facts.schemas import failing_schemas
 from template_lint.facts.variants import (
     BESIDE,
     REPLY,
@@ -118,7 +118,7 @@ def _tools(facts: TemplateFacts) -> Iterator[tuple[str, Outcome]]:
     yield "text beside a call", beside
     if knows_reasoning(facts) and not beside.refused:
         yield "reasoning and text beside a call", reasoned_call(facts, content=BESIDE).render(facts)
-    for variant in [*variants(facts), *schema_variants(facts)]:
+    for variant in [*variants(facts), *failing_schemas(facts)]:
         yield variant.title, variant.outcome
 
 
