@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from template_lint.facts.inline_reasoning import reasoning_of
 from template_lint.facts.prefix import Question
 from template_lint.rendering.messages import REASONING_FIELDS
 
@@ -19,8 +20,15 @@ def holds_in_its_mode(facts: TemplateFacts, question: Question) -> bool:
     """
     scenario = question.scenario
     *history, reply = scenario.messages[: question.later]
-    plain = {key: value for key, value in reply.items() if key not in REASONING_FIELDS}
-    other: Mapping[str, Any] = plain if plain != reply else {**reply, "reasoning_content": "Let me see."}
-    finished = facts.render([*history, other], tools=scenario.tools, kwargs=scenario.kwargs).text
+    finished = facts.render(
+        [*history, _in_the_other_mode(facts, reply)], tools=scenario.tools, kwargs=scenario.kwargs
+    ).text
     prompt = question.earlier_outcome.text
     return finished is not None and prompt is not None and finished.startswith(prompt)
+
+
+def _in_the_other_mode(facts: TemplateFacts, reply: Mapping[str, Any]) -> Mapping[str, Any]:
+    if facts.inline_tags is not None and reasoning_of(facts, reply):
+        return {**reply, "content": facts.inline_tags.split(reply["content"])[1]}
+    plain = {key: value for key, value in reply.items() if key not in REASONING_FIELDS}
+    return plain if plain != reply else {**reply, REASONING_FIELDS[0]: "Let me see."}

@@ -78,8 +78,8 @@ class Renders:
 
         Messages are normalised once: a prefix does not depend on what follows, and no template can change its data.
         """
-        # Conversations of the user may have any name.
-        key = id(scenario.messages) if scenario.own else None, scenario.name
+        # Conversations of the user may have any name, and a mode its own form of a conversation.
+        key = id(scenario.messages), scenario.name
         if key not in self._contexts:
             self._contexts[key] = self._whole_context(scenario)
         whole = self._contexts[key]

@@ -11,6 +11,7 @@ from template_lint.facts.catalogue import shaped_catalogue
 from template_lint.facts.cause import CauseMemory
 from template_lint.facts.constants import Constants
 from template_lint.facts.directives import find_directives
+from template_lint.facts.inline_reasoning import Tags, find_tags, inline_scenarios
 from template_lint.facts.origins import OriginFinder
 from template_lint.facts.prefix import Appended, Question, appended_kind, common_prefix_length, wants_generation_prompt
 from template_lint.facts.renders import Renders
@@ -70,6 +71,7 @@ class TemplateFacts(Renders):
         self.causes: defaultdict[Appended, CauseMemory] = defaultdict(CauseMemory)
         self._load_tokenization = tokenization
         self._ids: dict[str, list[int]] = {}
+        self._inline: dict[str, list[Scenario]] = {}
         self._histories: dict[tuple[str, str], str] = {}
 
     # Static facts.
@@ -135,15 +137,35 @@ class TemplateFacts(Renders):
         switched = [scenario.with_kwargs(setting) for setting in self.switches for scenario in thinking]
         return [*base, *switched, *self.conversations]
 
+    @cached_property
+    def inline_tags(self) -> Tags | None:
+        """The tags around reasoning inside contents, where that is how the template takes it."""
+        return find_tags(self)
+
+    def inline_scenarios(self, kwargs: Mapping[str, Any]) -> list[Scenario]:
+        """The conversations with reasoning, where the template looks for it inside contents, in one mode that thinks.
+
+        Made once: renders know messages by identity.
+        """
+        key = repr(kwargs)
+        if key not in self._inline:
+            self._inline[key] = list(inline_scenarios(self, self._base_scenarios, kwargs))
+        return self._inline[key]
+
+    @cached_property
+    def asked_scenarios(self) -> list[Scenario]:
+        """The scenarios of the prefix questions: all, and those with reasoning inside the content where it is read."""
+        return [*self.scenarios, *(s for kwargs in ({}, *self.switches) for s in self.inline_scenarios(kwargs))]
+
     def _has_effect(self, setting: Mapping[str, Any]) -> bool:
         """Whether a thinking switch changes any of a few prompts and histories."""
-        for scenario in self._base_scenarios:
-            if scenario.name in EFFECT_PROBES:
-                switched = scenario.with_kwargs(setting)
-                for count in (scenario.cuts[0], scenario.cuts[-1]):
-                    prompt = wants_generation_prompt(scenario, count)
-                    if self.render_scenario(scenario, count, prompt) != self.render_scenario(switched, count, prompt):
-                        return True
+        probes = [scenario for scenario in self._base_scenarios if scenario.name in EFFECT_PROBES]
+        for scenario in [*probes, *self.inline_scenarios({})]:
+            switched = scenario.with_kwargs(setting)
+            for count in (scenario.cuts[0], scenario.cuts[-1]):
+                prompt = wants_generation_prompt(scenario, count)
+                if self.render_scenario(scenario, count, prompt) != self.render_scenario(switched, count, prompt):
+                    return True
         return False
 
     def questions_of(self, scenario: Scenario) -> list[Question]:
@@ -162,7 +184,7 @@ class TemplateFacts(Renders):
     def questions(self) -> list[Question]:
         """All prefix questions; with ``frugal``, of tool conversations only where the tool rules apply."""
         everything = not self.frugal or self.tool_rules_apply
-        asked = [s for s in self.scenarios if everything or s.own or not s.uses_tools]
+        asked = [s for s in self.asked_scenarios if everything or s.own or not s.uses_tools]
         return [question for scenario in asked for question in self.questions_of(scenario)]
 
     def answered(self, appended: Appended) -> list[Question]:

@@ -81,8 +81,9 @@ def _stabilising_kwargs(facts: TemplateFacts) -> dict[str, Any] | None:
 
 def _all_hold(facts: TemplateFacts, base: list[Scenario], kwargs: dict[str, Any]) -> bool:
     answered = False
-    for scenario in base:
-        questions = facts.questions_of(scenario.with_kwargs(kwargs))
+    asked = [scenario.with_kwargs(kwargs) for scenario in base]
+    for scenario in [*asked, *facts.inline_scenarios(kwargs)]:
+        questions = facts.questions_of(scenario)
         if _breaks(facts, questions, (Appended.TOOL, *_HISTORY)):
             return False
         answered = answered or any(q.appended is Appended.TOOL and q.answered for q in questions)

@@ -154,7 +154,7 @@ def cause_evidence(cause: Cause | None) -> dict[str, Any] | None:
 def switch_that_prevents(facts: TemplateFacts, appended: Appended, group: list[Divergence]) -> dict[str, Any] | None:
     """The first thinking switch under which none of the scenarios that break without one does, or None."""
     broken = {divergence.question.scenario.name for divergence in group if not divergence.question.scenario.own}
-    scenarios = [s for s in facts.scenarios if s.name in broken and s.name == s.base_name]
+    scenarios = [s for s in facts.asked_scenarios if s.name in broken and s.name == s.base_name]
     for kwargs in facts.switches if scenarios else []:
         if all(_holds_with(facts, scenario, appended, kwargs) for scenario in scenarios):
             return kwargs

@@ -7,6 +7,7 @@ from functools import lru_cache
 from jinja2 import nodes
 
 from template_lint.facts import TemplateFacts
+from template_lint.facts.inline_reasoning import looked_for
 from template_lint.facts.variants import Conversation
 from template_lint.model import Place
 from template_lint.rendering.positions import walk
@@ -42,6 +43,14 @@ def field_place(facts: TemplateFacts, *fields: str) -> Place | None:
         return None
     source_map = facts.template.source_map
     return source_map.place(*min(source_map.expression_range(node) for node in reads))
+
+
+def tag_place(facts: TemplateFacts) -> Place | None:
+    """Where the template first cuts contents at the tag that closes reasoning, or looks for it."""
+    closer = facts.inline_tags.closer if facts.inline_tags is not None else None
+    node = next((node for text, node in looked_for(facts) if text == closer), None)
+    source_map = facts.template.source_map
+    return None if node is None else source_map.place(*source_map.expression_range(node))
 
 
 def printed_at(facts: TemplateFacts, conversation: Conversation, offset: int) -> Place | None:

@@ -196,6 +196,45 @@ def test_what_is_dropped_beside_a_call_points_at_the_branch_that_drops_it() -> N
     assert excerpt(source, finding) == "m.reasoning_content"
 
 
+CUT = "{{ (m.content or '').split('</think>')|last }}"
+
+
+def dropped_by(source: str) -> list[str]:
+    return [field for finding in check_rule("TL204", source) for field in finding.evidence["dropped"]]
+
+
+def test_reasoning_inside_the_content_of_the_live_turn() -> None:
+    inside = "reasoning inside the content of a call in the current turn"
+    source = STRICT.replace(CONTENT, CUT)
+    assert source != STRICT
+    [finding] = [f for f in check_rule("TL204", source) if inside in f.evidence["dropped"]]
+    assert finding.severity is Severity.WARNING
+    assert excerpt(source, finding) == "(m.content or '').split('</think>')|last"
+    assert inside not in dropped_by(STRICT)
+    # What the result of the call takes away is a prefix that does not hold.
+    until_the_result = source.replace(CUT, "{{ m.content if loop.last else (m.content or '').split('</think>')|last }}")
+    assert inside not in dropped_by(until_the_result)
+    # A field that the template reads is where reasoning is sent.
+    assert inside not in dropped_by(source.replace(CUT, "{{ m.reasoning_content }}" + CUT))
+
+
+def test_the_reasoning_of_an_answer_that_ends_the_conversation_is_a_limit() -> None:
+    answer = "the reasoning of an answer that ends the conversation"
+    history = "{{ m.reasoning_content if m.reasoning_content and m.tool_calls }}"
+    source = STRICT.replace(CALLS, history + CALLS)
+    [finding] = [f for f in check_rule("TL204", source) if answer in f.evidence["dropped"]]
+    assert finding.severity is Severity.INFO
+    assert "a render of the finished turn is without its reasoning" in finding.remedy
+    assert answer not in dropped_by(STRICT.replace(CALLS, "{{ m.reasoning_content }}" + CALLS))
+    assert answer not in dropped_by(source.replace("and m.tool_calls", "and (m.tool_calls or keep_thinking)"))
+    # Where no reasoning is ever printed, the call of the live turn says so.
+    never = dropped_by(source.replace("and m.tool_calls", "and m.role == 'user'"))
+    assert answer not in never
+    assert "reasoning before a call in the current turn" in never
+    inside = STRICT.replace(CONTENT, "{% if m.tool_calls %}{{ m.content }}{% else %}" + CUT + "{% endif %}")
+    assert answer in dropped_by(inside)
+
+
 def test_reasoning_that_a_template_kwarg_keeps_is_an_info() -> None:
     shown = "{{ m.reasoning_content if m.reasoning_content and enable_thinking }}"
     [finding] = check_rule("TL204", STRICT.replace(CALLS, shown + CALLS))

@@ -279,6 +279,30 @@ def test_open_turn_after_a_tool_result() -> None:
     assert finding.message == f"{start}: no turn is open, the finished one begins with '<|bot|>'"
 
 
+def test_open_turn_after_a_result_whose_call_has_text_beside_it() -> None:
+    """Results stand inside the turn of their call, before its text, which ends it."""
+    results = "{% for m in messages if m.tool_call_id == c.id %}<r>{{ m.content }}</r>{% endfor %}"
+    calls = "{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}" + results + "{% endfor %}"
+    header = "{% if m.role == 'user' or loop.previtem.role != 'tool' %}<|{{ m.role }}|>{% endif %}"
+    turn = header + calls + "{% if m.content %}{{ m.content }}<|end|>{% endif %}"
+    source = "{% for m in messages %}{% if m.role != 'tool' %}" + turn + "{% endif %}{% endfor %}"
+    source += "{% if add_generation_prompt and messages[-1].role != 'tool' %}<|assistant|>{% endif %}"
+    finding, info = check_rule("TL108", source)
+    assert finding.message == (
+        "after a tool result whose call has text beside it no turn is open: the prompt ends with '<|end|>', and the "
+        "reply follows without a header"
+    )
+    assert excerpt(source, finding) == "<|end|>"
+    assert finding.severity is Severity.WARNING
+    assert info.message.startswith("the generation prompt after a tool result is ''")
+    stays_open = source.replace("{{ m.content }}<|end|>", "{{ m.content }}{{ '<|end|>' if not m.tool_calls }}")
+    assert [found.severity for found in check_rule("TL108", stays_open)] == [Severity.INFO]
+    header_again = source.replace("loop.previtem.role != 'tool'", "true").replace(
+        "and messages[-1].role != 'tool' ", ""
+    )
+    assert check_rule("TL108", header_again) == []
+
+
 def test_open_turn_tells_a_prompt_that_ends_where_the_reply_begins_from_one_that_changes_with_it() -> None:
     fits = (
         "{% for m in messages %}{{ '[INST] ' + m.content + ' [/INST]' if m.role == 'user' else m.content }}{% endfor %}"
@@ -408,3 +432,39 @@ def test_open_turn_says_one_thing_once() -> None:
     assert finding.message.startswith(
         "after a user message and after a tool result add_generation_prompt has no effect"
     )
+
+
+IN_CONTENT = with_assistant("{% set content = message.content or '' %}CUT{{ content }}").replace(
+    CALLS, "{% if message.tool_calls %}{{ message.tool_calls | tojson }}{% endif %}"
+)
+CUT = "{% set content = content.split('</think>')[-1] %}"
+
+
+def test_reasoning_inside_the_content_that_is_cut_from_earlier_turns() -> None:
+    source = IN_CONTENT.replace("CUT", "{% if not loop.last %}" + CUT + "{% endif %}")
+    [tool] = check_rule("TL101", source)
+    assert excerpt(source, tool) == "not loop.last"
+    assert tool.scenario == "call-with-reasoning-in-content"
+    assert "<think>\\nThe tid…' becomes '<|bot|>\\n\\n[" in tool.message
+    [user] = check_rule("TL104", source)
+    assert user.scenario == "after-user-turn-reasoning-in-content"
+    kwarg = source.replace("not loop.last", "not loop.last and not keep_thinking")
+    [user] = check_rule("TL104", kwarg)
+    assert user.message.endswith("; keep_thinking=true prevents it")
+    for code in ("TL101", "TL104"):
+        assert check_rule(code, IN_CONTENT.replace("CUT", "")) == []
+
+
+def test_reasoning_inside_the_content_that_the_next_reply_cuts() -> None:
+    ahead = "{% if messages[loop.index:] | selectattr('role', 'equalto', 'assistant') | list %}" + CUT + "{% endif %}"
+    source = IN_CONTENT.replace("CUT", ahead)
+    [finding] = check_rule("TL103", source)
+    assert finding.message.startswith("appending the reply rewrites the prompt it answers: '<|bot|><think>")
+    assert inspect(source).verdict.tito == "breaks-on-user"
+
+
+def test_a_raw_reply_after_a_prompt_that_opens_the_block_fits_where_the_turn_opens_it_too() -> None:
+    opens = IN_CONTENT.replace("{{ '<|bot|>' }}{% endif %}", "{{ '<|bot|><think>' }}{% endif %}").replace("CUT", CUT)
+    assert any(f.severity is Severity.WARNING for f in check_rule("TL103", opens))
+    opened = opens.replace(CUT, "{{ '<think>' }}{% if '</think>' not in content %}{{ '</think>' }}{% endif %}")
+    assert check_rule("TL103", opened) == []

@@ -19,8 +19,9 @@ class ToolPrefix(Rule):
     What: the conversation up to the assistant's call is rendered, then the same conversation with the tool results and
     the generation prompt. The first must be a prefix of the second. Asked for empty and non-empty content, with and
     without reasoning, one and parallel calls, one to three rounds, with and without ``tools=``, with and without a
-    system message, and for each thinking switch the template reads. The usual cause is a look ahead: ``loop.last``,
-    ``messages[-1]``, the index of the last user message.
+    system message, and for each thinking switch the template reads. A template that reads no reasoning field and looks
+    for a tag such as ``</think>`` in contents gets the reasoning there, as its model writes it. The usual cause is a
+    look ahead: ``loop.last``, ``messages[-1]``, the index of the last user message.
 
     Why it matters: the ids that a tool result adds are computed as the difference of two renders. If the first is no
     prefix of the second, the difference is meaningless; if the trainer renders the whole conversation again, it scores

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.divergences import Divergence
+from template_lint.facts.inline_reasoning import reasoning_of
 from template_lint.facts.mode import holds_in_its_mode
 from template_lint.facts.prefix import Appended, Question, common_prefix_length
 from template_lint.model import Finding, Severity
-from template_lint.rendering.messages import REASONING_FIELDS
 from template_lint.rules.base import Rule
 from template_lint.rules.divergence import prefix_findings, require_turns
 from template_lint.rules.tokens import token_findings
@@ -66,7 +66,7 @@ class GenerationPromptPrefix(Rule):
         excused = [
             question
             for question in asked
-            if not question.holds and not _has_reasoning(question) and holds_in_its_mode(facts, question)
+            if not question.holds and not _has_reasoning(facts, question) and holds_in_its_mode(facts, question)
         ]
         if not excused:
             return
@@ -92,9 +92,8 @@ class GenerationPromptPrefix(Rule):
         )
 
 
-def _has_reasoning(question: Question) -> bool:
-    reply = question.scenario.messages[question.later - 1]
-    return any(reply.get(name) for name in REASONING_FIELDS)
+def _has_reasoning(facts: TemplateFacts, question: Question) -> bool:
+    return bool(reasoning_of(facts, question.scenario.messages[question.later - 1]))
 
 
 def _sentence(facts: TemplateFacts, divergence: Divergence) -> str:

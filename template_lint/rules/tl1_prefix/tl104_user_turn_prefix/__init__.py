@@ -15,9 +15,9 @@ class UserTurnPrefix(Rule):
     """Appending a user turn rewrites history.
 
     What: a finished exchange is rendered, then the same exchange with the next user message. Many reasoning models
-    drop their earlier thinking there, on purpose. Templates of judges, which quote a conversation, are not asked. Where
-    one condition, or one printed text, breaks tool results or replies too, the finding of TL101, TL103 or TL108 tells
-    both.
+    drop their earlier thinking there, on purpose: that of a field, or what stands before ``</think>`` in a content.
+    Templates of judges, which quote a conversation, are not asked. Where one condition, or one printed text, breaks
+    tool results or replies too, the finding of TL101, TL103 or TL108 tells both.
 
     Why it matters: within one tool loop nothing breaks, but a buffer that grows over several user turns no longer
     equals what the model would be shown. Each user turn must then start a new training row.

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.prefix import common_prefix_length, common_suffix_length
+from template_lint.facts.turn import plain_turn
 from template_lint.model import Finding, Place, Severity
 from template_lint.rules.base import Rule, Skip
 from template_lint.rules.defects import passing_text
@@ -16,6 +17,11 @@ from template_lint.scenarios.catalogue import load_catalogue
 
 _ASK = {"role": "user", "content": "zqquestion"}
 _REPLY = {"role": "assistant", "content": "zqreply"}
+_BESIDE = "zqbeside"
+
+
+def _ends(prompt: str, mark: str) -> bool:
+    return prompt.rstrip().endswith(mark)
 
 
 class _Defect(NamedTuple):
@@ -32,8 +38,9 @@ class OpenTurn(Rule):
     """``add_generation_prompt`` leaves no open assistant turn, or one is open although it is off.
 
     What: a conversation that ends with a user message, and one that ends with a tool result, are rendered with and
-    without the generation prompt and compared with the finished turn. Templates whose prompt ends right where the
-    reply begins need no generation prompt: an info says so. So it does where the prompt after a tool result is another
+    without the generation prompt and compared with the finished turn. So is a tool result whose call has text beside
+    it: some templates close the turn after that text, and open none. Templates whose prompt ends right where the reply
+    begins need no generation prompt: an info says so. So it does where the prompt after a tool result is another
     than after a user message, and where a generation prompt that has no effect is not how the finished turn begins.
     Templates of judges, which quote a conversation, are not asked.
 
@@ -77,6 +84,29 @@ class OpenTurn(Rule):
             yield self._finding(facts, group)
         if prompts and not defects:
             yield from self._prompts(facts, prompts, fits)
+        if facts.tool_rules_apply and not defects:
+            yield from self._beside_text(facts, facts.shape.apply(probe.messages[:3]))
+
+    def _beside_text(self, facts: TemplateFacts, plain: list[Any]) -> Iterator[Finding]:
+        """A call with text beside it may close the turn that stays open after the same call without text."""
+        ask, call, result = plain
+        opening = [ask, {**call, "content": _BESIDE}, result]
+        turn = plain_turn(facts)
+        prompt = facts.render(opening, generation_prompt=True).text or ""
+        finished = facts.render([*opening, _REPLY]).text or ""
+        usual = facts.render(plain, generation_prompt=True).text or ""
+        end = turn.last.marks[0] if turn is not None and turn.last.marks else ""
+        if not end or not _ends(prompt, end) or _ends(usual, end) or _BESIDE not in prompt:
+            return
+        if finished.startswith(prompt) and finished[len(prompt) :].lstrip().startswith(_REPLY["content"]):
+            yield self.finding(
+                facts,
+                f"after a tool result whose call has text beside it no turn is open: the prompt ends with"
+                f" {shorten(end)}, and the reply follows without a header",
+                remedy="Open a turn there when add_generation_prompt is true, or leave the turn of the call open.",
+                place=facts.place_in(opening, prompt.rindex(end), generation_prompt=True),
+                evidence={"with": prompt[-120:], "finished": finished[-160:]},
+            )
 
     def _prompts(self, facts: TemplateFacts, prompts: list[str], fits: bool) -> Iterator[Finding]:
         """Prompts that are no defect and that a trainer has to know of. ``fits``: finished turns begin with them."""

@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from template_lint.facts import TemplateFacts
 from template_lint.facts.probes import ARGUMENT, ASK, RESULT, SYSTEM, TOOL_RESULT
 from template_lint.facts.variants import (
     BESIDE,
     REPLY,
-    THOUGHT,
     Conversation,
     Kind,
     in_parts,
-    knows_reasoning,
-    reasoned_call,
     tool_conversation,
     usual_call,
     variants,
 )
 from template_lint.model import Finding, Place, Severity
-from template_lint.rendering.messages import REASONING_FIELDS
-from template_lint.rendering.template import Outcome
 from template_lint.rules.base import Rule
-from template_lint.rules.places import field_place, printed_at
-from template_lint.rules.wording import listed, setting
+from template_lint.rules.places import printed_at
+from template_lint.rules.tl2_messages.tl204_content_dropped.reasoning import (
+    Group,
+    missing,
+    reasoning_of_a_call,
+    reasoning_of_an_answer,
+)
+from template_lint.rules.wording import listed
 
 DEVELOPER = "a developer message"
-_WHOLE_PART = re.compile(r"""["']thinking["']: *["']""")
-
-
-class _Group(NamedTuple):
-    """Fields that vanish for one reason: what to say and what to do about it.
-
-    ``without`` is the template kwarg that keeps them. A ``limit`` of what the template takes is an info. ``place`` is
-    where the field is read, or the branch that leaves it out; None where no one line does.
-    """
-
-    fields: list[str]
-    remedy: str
-    without: str = ""
-    limit: bool = False
-    place: Place | None = None
 
 
 class ContentDropped(Rule):
@@ -52,12 +37,14 @@ class ContentDropped(Rule):
     What: a word that occurs nowhere else is put into a user, system or developer message, a reply, a later system
     message, the text beside a tool call, a typed text part, a tool result that is a mapping, or the reasoning of the
     turn that is still going on. The prompt does not contain it, and the template does not raise. Reasoning is asked
-    only of templates that read a reasoning field; a role is asked only where the template renders the others. Where a
-    template takes content in typed parts only, it is content that is a string that is dropped. One finding lists all
-    that vanish without a line that decides it, another the limits.
+    only of templates that read a reasoning field, or that read none and cut contents at a tag such as ``</think>``:
+    these get it inside the content. A role is asked only where the template renders the others. Where a template takes
+    content in typed parts only, it is content that is a string that is dropped. One finding lists all that vanish
+    without a line that decides it, another the limits.
 
     Infos are the limits of a template: one that nowhere names the role ``developer`` does not know it; results are
-    text to most; and reasoning is dropped where thinking is off and a template kwarg turns it on.
+    text to most; reasoning is dropped where thinking is off and a template kwarg turns it on, or, once an answer ends
+    the conversation, with the rest of its history.
 
     Why it matters: the model never sees what was sent. Nothing fails; instructions, answers or evidence are just gone.
 
@@ -71,9 +58,13 @@ class ContentDropped(Rule):
     def check(self, facts: TemplateFacts) -> Iterator[Finding]:
         """Look for each field's word in the prompt; one finding for what one line decides, and for what none does."""
         groups = [_texts(facts), _roles(facts), _typed(facts)]
+        live = Group([], "")
         if facts.tool_rules_apply:
-            groups += [_beside_a_call(facts), _reasoning(facts), _structured(facts)]
-        together: dict[tuple[bool, Place | None], list[_Group]] = {}
+            live = reasoning_of_a_call(facts)
+            groups += [_beside_a_call(facts), live, _structured(facts)]
+        if not live.fields:
+            groups.append(reasoning_of_an_answer(facts))
+        together: dict[tuple[bool, Place | None], list[Group]] = {}
         for group in groups:
             if group.fields:
                 together.setdefault((group.limit, group.place), []).append(group)
@@ -88,7 +79,7 @@ class ContentDropped(Rule):
             )
 
 
-def _gone(groups: list[_Group]) -> str:
+def _gone(groups: list[Group]) -> str:
     """That these are not in the prompt; what keeps some of them is said last, or beside each."""
     fields, without = groups[0].fields, groups[0].without
     if len(groups) > 1:
@@ -96,25 +87,25 @@ def _gone(groups: list[_Group]) -> str:
     return f"{listed(fields, len(fields))} {'is' if len(fields) == 1 else 'are'} not in the prompt{without}"
 
 
-def _texts(facts: TemplateFacts) -> _Group:
+def _texts(facts: TemplateFacts) -> Group:
     """Plain text of a user and of a reply: what every chat template is for."""
     conversation = Conversation([ASK, REPLY, ASK], tools=False)
     words = {"a user message": ASK["content"], "a reply in history": REPLY["content"]}
-    found = _missing(conversation.render(facts), words)
+    found = missing(conversation.render(facts), words)
     if found:
         parts = in_parts(conversation).render(facts).text
         if parts is not None and all(words[title] in parts for title in found):
             remedy = "Print content as it is where it is a string, or refuse it with raise_exception."
-            return _Group(["content that is a string"], remedy)
-        return _Group(found, "Render the content of every message, or refuse with raise_exception what has no place.")
+            return Group(["content that is a string"], remedy)
+        return Group(found, "Render the content of every message, or refuse with raise_exception what has no place.")
     for scenario in facts.scenarios:
         if scenario.name == "chat-reasoning":
             history = facts.render_scenario(scenario, 3, True)
-            found += _missing(history, {"a reply that has reasoning": scenario.messages[1]["content"]})
-    return _Group(found, "Render content also beside reasoning.")
+            found += missing(history, {"a reply that has reasoning": scenario.messages[1]["content"]})
+    return Group(found, "Render content also beside reasoning.")
 
 
-def _roles(facts: TemplateFacts) -> _Group:
+def _roles(facts: TemplateFacts) -> Group:
     word: str = SYSTEM["content"]
     plain = Conversation([ASK, REPLY, ASK], tools=False).render(facts)
     found: list[str] = []
@@ -125,78 +116,37 @@ def _roles(facts: TemplateFacts) -> _Group:
             ("a system message after the first exchange", [ASK, REPLY, SYSTEM, ASK]),
         ]
         for title, messages in cases:
-            found += _missing(Conversation(messages, tools=False).render(facts), {title: word})
+            found += missing(Conversation(messages, tools=False).render(facts), {title: word})
             if found and title == "a system message":
                 break
     unknown = found == [DEVELOPER] and "developer" not in facts.static.strings
     as_system = ", developer for example as system;" if DEVELOPER in found else ","
-    return _Group(found, f"Render the role{as_system} or refuse it with raise_exception.", limit=unknown)
+    return Group(found, f"Render the role{as_system} or refuse it with raise_exception.", limit=unknown)
 
 
-def _typed(facts: TemplateFacts) -> _Group:
+def _typed(facts: TemplateFacts) -> Group:
     found = []
     for variant in variants(facts):
         if variant.kind is Kind.PARTS and variant.comparable and variant.reference is not None:
-            gone = _missing(variant.outcome, {variant.title: variant.words[0]})
+            gone = missing(variant.outcome, {variant.title: variant.words[0]})
             found += gone if variant.words[0] in (variant.reference.text or "") else []
-    return _Group(found, "Join the text parts where content is not a string, or refuse them with raise_exception.")
+    return Group(found, "Join the text parts where content is not a string, or refuse them with raise_exception.")
 
 
-def _beside_a_call(facts: TemplateFacts) -> _Group:
+def _beside_a_call(facts: TemplateFacts) -> Group:
     conversation = tool_conversation(facts)
     usual = conversation.render(facts).text
     beside = Conversation([ASK, {**usual_call(facts), "content": BESIDE}, TOOL_RESULT]).render(facts)
-    found = _missing(beside, {"text beside a tool call": BESIDE}) if usual and RESULT in usual else []
+    found = missing(beside, {"text beside a tool call": BESIDE}) if usual and RESULT in usual else []
     remedy = "Render message.content in the assistant's turn, also where there are calls."
     place = printed_at(facts, conversation, usual.index(ARGUMENT)) if found and usual and ARGUMENT in usual else None
-    return _Group(found, remedy, place=place)
+    return Group(found, remedy, place=place)
 
 
-def _reasoning(facts: TemplateFacts) -> _Group:
-    nothing = _Group([], "")
-    if not knows_reasoning(facts):
-        return nothing
-    # Names that give another prompt than each other are TL206's.
-    if not facts.profile.aliases_reasoning and any(v.kind is Kind.REASONING for v in variants(facts)):
-        return nothing
-    asked = reasoned_call(facts)
-    before = "reasoning before a call in the current turn"
-    found = _missing(asked.render(facts), {before: THOUGHT})
-    if not found:
-        return nothing
-    place = field_place(facts, *REASONING_FIELDS)
-    for name in REASONING_FIELDS:
-        if _shows_thought(reasoned_call(facts, name).render(facts)):
-            remedy = f"Send it under the name {name}, which the template prints."
-            return _Group(["reasoning under the name reasoning_content"], remedy, place=place)
-    part = {**usual_call(facts), "content": [{"type": "thinking", "thinking": THOUGHT}]}
-    shown = Conversation([ASK, part, TOOL_RESULT]).render(facts)
-    # A part that is printed whole, its keys included, is no part that the template knows.
-    if _shows_thought(shown) and not _WHOLE_PART.search(shown.text or ""):
-        remedy = "Send it as a content part of type 'thinking', which the template prints."
-        return _Group(["reasoning as a field of the message"], remedy, place=place)
-    for kwargs in facts.switches:
-        outcome = facts.render(asked.messages, tools=asked.tool_list, generation_prompt=True, kwargs=kwargs)
-        if _shows_thought(outcome):
-            remedy = f"Pass {setting(kwargs)} where the model is to think."
-            return _Group(found, remedy, without=f" without {setting(kwargs)}", limit=True, place=place)
-    remedy = "Keep the reasoning of the turn that is still going on: the model continues from it."
-    return _Group(found, remedy, place=place)
-
-
-def _shows_thought(outcome: Outcome) -> bool:
-    return THOUGHT in (outcome.text or "")
-
-
-def _structured(facts: TemplateFacts) -> _Group:
+def _structured(facts: TemplateFacts) -> Group:
     usual = tool_conversation(facts)
     found = []
     if RESULT in (usual.render(facts).text or ""):
         structured = Conversation([*usual.messages[:2], {**TOOL_RESULT, "content": {"zqsky": RESULT}}])
-        found = _missing(structured.render(facts), {"a tool result that is a mapping": RESULT})
-    return _Group(found, "Send results as text, for example with json.dumps.", limit=True)
-
-
-def _missing(outcome: Outcome, words: dict[str, str]) -> list[str]:
-    """The titles whose word is not in the prompt; none where there is no prompt."""
-    return [] if outcome.text is None else [title for title, word in words.items() if word not in outcome.text]
+        found = missing(structured.render(facts), {"a tool result that is a mapping": RESULT})
+    return Group(found, "Send results as text, for example with json.dumps.", limit=True)
