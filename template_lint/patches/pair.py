@@ -74,6 +74,8 @@ def sibling(original: TemplateFacts, source: str) -> TemplateFacts:
 def _with_scenarios_of(original: TemplateFacts, facts: TemplateFacts) -> TemplateFacts:
     facts.shape = original.shape
     facts.scenarios = original.scenarios
+    facts.inline_tags = original.inline_tags
+    facts.asked_scenarios = original.asked_scenarios
     return facts
 
 
@@ -83,7 +85,7 @@ class Original:
     def __init__(self, facts: TemplateFacts) -> None:
         # Weak: the memo lives as long as the facts, and must not keep them alive.
         self._facts = weakref.ref(facts)
-        self.scenarios = facts.scenarios
+        self.scenarios = facts.asked_scenarios
 
     @property
     def facts(self) -> TemplateFacts:
