@@ -8,24 +8,7 @@ from template_lint.model import Severity
 from template_lint.scenarios.model import Scenario, natural_cuts
 from tests.facts.helper import SCANNED_RESULTS
 from tests.rules.helper import check_rule, excerpt, inspect, skip_reason
-
-TURNS = """\
-{%- for message in messages %}
-    {%- if message.role == 'assistant' %}
-        {{- '<|bot|>' }}{{ ASSISTANT }}{{- '<|end|>' }}
-    {%- else %}
-        {{- '<|' + message.role + '|>' + message.content + '<|end|>' }}
-    {%- endif %}
-{%- endfor %}
-{%- if add_generation_prompt %}{{ '<|bot|>' }}{% endif %}
-"""
-CALLS = "{{ message.content or '' }}{% if message.tool_calls %}{{ message.tool_calls | tojson }}{% endif %}"
-STABLE = TURNS.replace("{{ ASSISTANT }}", CALLS)
-
-
-def with_assistant(source: str) -> str:
-    """The template above with something more in the assistant's turn."""
-    return TURNS.replace("{{ ASSISTANT }}", source + CALLS)
+from tests.rules.turns import STABLE, TURNS, with_assistant
 
 
 def test_a_stable_template_has_no_prefix_finding() -> None:
@@ -272,37 +255,6 @@ def test_token_rules_are_skipped_without_a_tokenizer() -> None:
     assert skip_reason("TL102", STABLE) == "no tokenizer; give --tokenizer TARGET"
 
 
-def test_open_turn_after_a_tool_result() -> None:
-    source = STABLE.replace("if add_generation_prompt", "if add_generation_prompt and messages[-1].role == 'user'")
-    [finding] = check_rule("TL108", source)
-    start = "after a tool result add_generation_prompt has no effect"
-    assert finding.message == f"{start}: no turn is open, the finished one begins with '<|bot|>'"
-
-
-def test_open_turn_after_a_result_whose_call_has_text_beside_it() -> None:
-    """Results stand inside the turn of their call, before its text, which ends it."""
-    results = "{% for m in messages if m.tool_call_id == c.id %}<r>{{ m.content }}</r>{% endfor %}"
-    calls = "{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}" + results + "{% endfor %}"
-    header = "{% if m.role == 'user' or loop.previtem.role != 'tool' %}<|{{ m.role }}|>{% endif %}"
-    turn = header + calls + "{% if m.content %}{{ m.content }}<|end|>{% endif %}"
-    source = "{% for m in messages %}{% if m.role != 'tool' %}" + turn + "{% endif %}{% endfor %}"
-    source += "{% if add_generation_prompt and messages[-1].role != 'tool' %}<|assistant|>{% endif %}"
-    finding, info = check_rule("TL108", source)
-    assert finding.message == (
-        "after a tool result whose call has text beside it no turn is open: the prompt ends with '<|end|>', and the "
-        "reply follows without a header"
-    )
-    assert excerpt(source, finding) == "<|end|>"
-    assert finding.severity is Severity.WARNING
-    assert info.message.startswith("the generation prompt after a tool result is ''")
-    stays_open = source.replace("{{ m.content }}<|end|>", "{{ m.content }}{{ '<|end|>' if not m.tool_calls }}")
-    assert [found.severity for found in check_rule("TL108", stays_open)] == [Severity.INFO]
-    header_again = source.replace("loop.previtem.role != 'tool'", "true").replace(
-        "and messages[-1].role != 'tool' ", ""
-    )
-    assert check_rule("TL108", header_again) == []
-
-
 def test_open_turn_tells_a_prompt_that_ends_where_the_reply_begins_from_one_that_changes_with_it() -> None:
     fits = (
         "{% for m in messages %}{{ '[INST] ' + m.content + ' [/INST]' if m.role == 'user' else m.content }}{% endfor %}"
@@ -323,11 +275,6 @@ def test_continue_final_message_of_a_template_that_prints_text_parts_only() -> N
     assert "puts '<t>' between the generation prompt and the text" in finding.message
     silent = source.replace("{{ part.text }}", "")
     assert skip_reason("TL109", silent) == "a reply is not in the prompt (TL204)"
-
-
-def test_continue_final_message_raises_where_the_end_of_the_reply_is_cut_off() -> None:
-    [finding] = check_rule("TL109", STABLE.replace("{{ message.content or '' }}", "{{ message.content[:15] }}"))
-    assert finding.message.startswith("continue_final_message raises ValueError")
 
 
 def test_places_in_a_template_of_one_line_are_expressions() -> None:
@@ -362,33 +309,6 @@ def test_continue_final_message_needs_the_generation_prompt_to_hold() -> None:
     assert skip_reason("TL109", source) == "the generation prompt is no prefix of the finished turn (TL103)"
 
 
-def test_the_newline_that_jinja_drops_at_the_end_of_the_file_is_named() -> None:
-    turns = "{%- for m in messages -%}\n<|turn|>{{ m.role }}\n{{ m.content }}<|end|>\n{% endfor -%}\n"
-    [finding] = check_rule("TL109", turns + "<|turn|>assistant\n")
-    assert finding.message.endswith(": Jinja drops the newline at the end of the file")
-    assert finding.severity is Severity.INFO
-    [other] = check_rule("TL109", turns + "{{ '<|turn|>assistant' }}\n")
-    assert "Jinja" not in other.message, "the newline there belongs to no text of the prompt"
-    assert check_rule("TL109", turns + "<|turn|>assistant\n\n") == []
-
-
-def test_a_header_that_the_model_writes_itself_is_an_info() -> None:
-    source = with_assistant("<|channel|>final<|message|>")
-    [finding] = check_rule("TL109", source)
-    assert finding.severity is Severity.INFO
-    assert finding.message == (
-        "continuing 'High water is' puts '<|channel|>final<|message|>' between the generation prompt and the text"
-    )
-    assert excerpt(source, finding) == "<|channel|>final<|message|>"
-    [finding] = check_rule("TL109", with_assistant("<think></think>"))
-    assert finding.severity is Severity.WARNING
-
-
-def test_where_the_generation_prompt_opens_nothing_continuing_is_not_judged() -> None:
-    never = STABLE.replace("{%- if add_generation_prompt %}{{ '<|bot|>' }}{% endif %}", "")
-    assert skip_reason("TL109", never) == "add_generation_prompt opens no turn (TL108)"
-
-
 def test_a_template_that_quotes_the_conversation_to_a_judge_has_no_turns() -> None:
     source = "{% for m in messages %}{{ m.role + ': ' + m.content + '\\n' }}{% endfor %}Is the last message safe? "
     for code in ("TL103", "TL104", "TL108"):
@@ -415,56 +335,3 @@ def test_a_judge_may_be_asked_in_a_turn_of_its_own_after_a_mark() -> None:
     for code in ("TL103", "TL104", "TL108"):
         assert "quoted for a judge: 'Judge the last" in (skip_reason(code, source + asks + ending) or "")
     assert check_rule("TL104", source + ending) != []
-
-
-def test_open_turn_says_one_thing_once() -> None:
-    """What is wrong after a user message and after a tool result is one finding, at the piece that is to blame."""
-    source = STABLE.replace("{%- if add_generation_prompt %}{{ '<|bot|>' }}{% endif %}", "{{ '<|bot|>' }}")
-    assert source != STABLE
-    [finding] = check_rule("TL108", source)
-    assert finding.message == "'<|bot|>' is printed at the end although add_generation_prompt is off"
-    assert excerpt(source, finding) == "'<|bot|>'"
-    assert finding.place is not None
-    assert finding.place.line == source.count("\n")
-
-    never = STABLE.replace("{%- if add_generation_prompt %}{{ '<|bot|>' }}{% endif %}", "")
-    [finding] = check_rule("TL108", never)
-    assert finding.message.startswith(
-        "after a user message and after a tool result add_generation_prompt has no effect"
-    )
-
-
-IN_CONTENT = with_assistant("{% set content = message.content or '' %}CUT{{ content }}").replace(
-    CALLS, "{% if message.tool_calls %}{{ message.tool_calls | tojson }}{% endif %}"
-)
-CUT = "{% set content = content.split('</think>')[-1] %}"
-
-
-def test_reasoning_inside_the_content_that_is_cut_from_earlier_turns() -> None:
-    source = IN_CONTENT.replace("CUT", "{% if not loop.last %}" + CUT + "{% endif %}")
-    [tool] = check_rule("TL101", source)
-    assert excerpt(source, tool) == "not loop.last"
-    assert tool.scenario == "call-with-reasoning-in-content"
-    assert "<think>\\nThe tid…' becomes '<|bot|>\\n\\n[" in tool.message
-    [user] = check_rule("TL104", source)
-    assert user.scenario == "after-user-turn-reasoning-in-content"
-    kwarg = source.replace("not loop.last", "not loop.last and not keep_thinking")
-    [user] = check_rule("TL104", kwarg)
-    assert user.message.endswith("; keep_thinking=true prevents it")
-    for code in ("TL101", "TL104"):
-        assert check_rule(code, IN_CONTENT.replace("CUT", "")) == []
-
-
-def test_reasoning_inside_the_content_that_the_next_reply_cuts() -> None:
-    ahead = "{% if messages[loop.index:] | selectattr('role', 'equalto', 'assistant') | list %}" + CUT + "{% endif %}"
-    source = IN_CONTENT.replace("CUT", ahead)
-    [finding] = check_rule("TL103", source)
-    assert finding.message.startswith("appending the reply rewrites the prompt it answers: '<|bot|><think>")
-    assert inspect(source).verdict.tito == "breaks-on-user"
-
-
-def test_a_raw_reply_after_a_prompt_that_opens_the_block_fits_where_the_turn_opens_it_too() -> None:
-    opens = IN_CONTENT.replace("{{ '<|bot|>' }}{% endif %}", "{{ '<|bot|><think>' }}{% endif %}").replace("CUT", CUT)
-    assert any(f.severity is Severity.WARNING for f in check_rule("TL103", opens))
-    opened = opens.replace(CUT, "{{ '<think>' }}{% if '</think>' not in content %}{{ '</think>' }}{% endif %}")
-    assert check_rule("TL103", opened) == []
