@@ -115,17 +115,16 @@ class CallRoundTrip(Rule):
 
     def _by_grammar(self, facts: TemplateFacts, call_too: bool) -> Iterator[Finding]:
         """Read the schema, the probe's call, then the hard one; and look at what stands around the result."""
-        yield from self._schema(facts)
+        schema = self._schema(facts)
+        if schema is not None:
+            yield schema
         usual = tool_conversation(facts)
         text = usual.render(facts).text
         if text is None:
             failed = usual.render(facts)
             raise Skip(f"a tool conversation does not render: {failed.error}: {failed.message[:120]}")
-        result = self._result(facts, usual, text, RESULT)
         hard = hard_variant(facts).conversation
-        hard_text = hard.render(facts).text
-        if result is None and hard_text is not None:
-            result = self._result(facts, hard, hard_text, JSON_RESULT)
+        result = self._result(facts, usual, RESULT) or self._result(facts, hard, JSON_RESULT)
         if result is not None:
             yield result
         if not call_too:
@@ -163,35 +162,36 @@ class CallRoundTrip(Rule):
             },
         )
 
-    def _schema(self, facts: TemplateFacts) -> Iterator[Finding]:
-        """A schema in text that begins like a JSON object and is none, at all or where the description holds quotes."""
+    def _schema(self, facts: TemplateFacts) -> Finding | None:
+        """A schema in text that looks like JSON and is none, at all or where the description holds quotes."""
         for tool in (TOOL, HARD_SCHEMA):
             conversation = Conversation([ASK], tool=tool)
-            text = conversation.render(facts).text or ""
-            at = text.find(tool["function"]["description"].partition("\n")[0])
-            start = _broken_json(text, at)
-            if start is not None:
-                yield self.finding(
-                    facts,
-                    f"a tool's schema stands in text that looks like JSON and is none: {shorten(text[start:], 56)}",
-                    remedy="Print the schema, or each value of it, with tojson.",
-                    place=value_printed_at(facts, conversation, at),
-                    evidence={"grammar": "JSON object", "lost": ["schema"], "prompt": text[start : at + 80]},
-                )
-                return
+            at = (conversation.render(facts).text or "").find(tool["function"]["description"].partition("\n")[0])
+            remedy = "Print the schema, or each value of it, with tojson."
+            found = self._no_json(facts, conversation, at, "a tool's schema", remedy)
+            if found is not None:
+                return found
+        return None
 
-    def _result(self, facts: TemplateFacts, conversation: Conversation, text: str, result: str) -> Finding | None:
-        """Text that begins like a JSON object, holds the result, and is not JSON."""
-        at = text.rfind(result)
+    def _result(self, facts: TemplateFacts, conversation: Conversation, result: str) -> Finding | None:
+        at = (conversation.render(facts).text or "").rfind(result)
+        remedy = "Print the result with tojson inside a JSON object."
+        return self._no_json(facts, conversation, at, "a tool result", remedy)
+
+    def _no_json(
+        self, facts: TemplateFacts, conversation: Conversation, at: int, what: str, remedy: str
+    ) -> Finding | None:
+        """Text that begins like a JSON object, holds what stands at this offset, and is not JSON."""
+        text = conversation.render(facts).text or ""
         start = _broken_json(text, at)
         if start is None:
             return None
         return self.finding(
             facts,
-            f"a tool result stands in text that looks like JSON and is none: {shorten(text[start:], 56)}",
-            remedy="Print the result with tojson inside a JSON object.",
+            f"{what} stands in text that looks like JSON and is none: {shorten(text[start:], 56)}",
+            remedy=remedy,
             place=value_printed_at(facts, conversation, at),
-            evidence={"grammar": "JSON object", "lost": ["result"], "prompt": text[start : at + 40]},
+            evidence={"grammar": "JSON object", "lost": [what.split()[-1]], "prompt": text[start : at + 40]},
         )
 
 
